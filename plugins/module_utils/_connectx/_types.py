@@ -69,11 +69,12 @@ class Address(TypedDict):
 
 
 class Claim(TypedDict):
-    """Configuration that effectively configures an interface.
+    """Configuration that reaches an interface.
 
     ``source``: ``netplan`` | ``networkd`` | ``NetworkManager``; ``name``: netplan id, unit file or connection name;
-    ``file``: path or None; ``ours``: written by this collection; ``shared_with``: other definitions in the same file,
-    which is then never moved; ``pattern``: the wildcard that matched, or None.
+    ``file``: path or None; ``ours``: written by this collection; ``shared_with``: other interfaces that the same file
+    configures, and ids in it that are no interface here; ``pattern``: the wildcard that matched, or None;
+    ``effective``: a daemon runs the interface by it now.
     """
 
     source: str
@@ -82,6 +83,7 @@ class Claim(TypedDict):
     ours: bool
     shared_with: list[str]
     pattern: str | None
+    effective: bool
 
 
 class Rail(TypedDict):
@@ -133,11 +135,12 @@ class Route(TypedDict):
 
 
 class Rollback(TypedDict):
-    """An armed rollback: ``deadline`` and ``seconds_left`` count to the moment it fires."""
+    """An armed rollback of ``interfaces``: ``deadline`` (epoch seconds) and ``seconds_left`` tell when it fires."""
 
     id: str
     deadline: float
     seconds_left: float
+    interfaces: list[str]
 
 
 class Connectx(TypedDict):
