@@ -38,7 +38,7 @@ class Result:
         if self.timed_out:
             return "no answer in time"
         lines = [line.strip() for line in (self.stderr or self.stdout).splitlines() if line.strip()]
-        return lines[-1] if lines else f"exit status {self.rc}"
+        return lines[-1].rstrip(".") if lines else f"exit status {self.rc}"
 
 
 def environment() -> dict[str, str]:

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import errno
+import grp
 import os
+import pwd
 from collections.abc import Callable, Sequence
 
 from ansible_collections.gb10.cluster.plugins.module_utils import _command
@@ -73,6 +75,18 @@ class Machine:
             except OSError:
                 continue
         return paths
+
+    def user(self, uid: int) -> tuple[str, list[str]]:
+        """Name and group names of a user; the number itself for one without an entry."""
+        try:
+            entry = pwd.getpwuid(uid)
+            return entry.pw_name, [grp.getgrgid(gid).gr_name for gid in os.getgrouplist(entry.pw_name, entry.pw_gid)]
+        except KeyError:
+            return str(uid), []
+
+    def which(self, tool: str) -> str | None:
+        """Path of a command; None when it is not there."""
+        return _command.which(tool)
 
     def run(self, argv: Sequence[str], timeout: float = 10.0) -> _command.Result:
         """Run a command, ``timeout`` in seconds."""
