@@ -1,0 +1,130 @@
+# Everything that is checked and shown, one target each; `make help` lists them. CI runs `make test`.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+# Two lanes. The main one runs every gate, on core 2.19 where there is a Python 3.11; the next one unit and sanity tests on core 2.21.
+MAIN_PYTHON := $(shell tests/gates/python.sh 3.11 3.13 3.12)
+MAIN_VERSION := $(subst python,,$(notdir $(MAIN_PYTHON)))
+NEXT_PYTHON := $(if $(filter 3.11,$(MAIN_VERSION)),$(shell tests/gates/python.sh 3.13 3.12))
+# the oldest Python of a node
+NODE_PYTHON := $(shell tests/gates/python.sh 3.10)
+
+MAIN := .venv
+NEXT := .venv-2.21
+MAIN_TREE := .build/main/ansible_collections/gb10/cluster
+NEXT_TREE := .build/next/ansible_collections/gb10/cluster
+TARBALL := .build/dist/gb10-cluster-$(shell sed -n 's/^version: //p' galaxy.yml).tar.gz
+
+# unit tests and playbooks run from the checkout through this link; a venv's tools come first in PATH
+DEV := .build/dev/ansible_collections/gb10/cluster
+GATE := PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" ANSIBLE_COLLECTIONS_PATH="$(CURDIR)/.build/main" tests/gates/gate.sh
+
+JOBS ?= 2
+TOPOLOGY ?= two_node_direct
+
+# in the order they begin: what fails fast comes first, what takes long begins early enough to run beside the rest
+GATES := house changelog unit types lint sanity unit-next docs sanity-next build importer install-test lab-setup
+# alone on the machine: it measures time
+LATE_GATES := molecule
+
+.PHONY: help test $(GATES) $(LATE_GATES) system tree lab lab-down bench clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
+
+test: ## everything CI checks; logs in .build/gates
+	@begin=$$SECONDS; rm -rf .build/gates; mkdir -p .build/gates; \
+	$(MAKE) system || true; \
+	$(MAKE) -k -j$(JOBS) QUIET=1 $(GATES) || true; \
+	$(MAKE) -k QUIET=1 $(LATE_GATES) || true; \
+	SECONDS_SINCE_BEGIN=$$((SECONDS - begin)) tests/gates/summary.sh $(GATES) $(LATE_GATES)
+
+# --- what the gates stand on ---
+
+$(MAIN)/.made: tests/requirements.txt
+	@test -n "$(MAIN_PYTHON)" || { echo "Python - expected 3.11, 3.12 or 3.13 with venv, found none. Install python3.11 and python3.11-venv."; exit 1; }
+	@echo "main lane: $(MAIN_PYTHON)"
+	@test -x $(MAIN)/bin/pip || $(MAIN_PYTHON) -m venv $(MAIN)
+	@$(MAIN)/bin/pip install --quiet -r tests/requirements.txt
+	@touch $@
+
+$(NEXT)/.made: tests/requirements.txt requirements.txt
+	@echo "next lane: $(NEXT_PYTHON)"
+	@test -x $(NEXT)/bin/pip || $(NEXT_PYTHON) -m venv $(NEXT)
+	@$(NEXT)/bin/pip install --quiet -c tests/requirements.txt -r requirements.txt ansible-core pytest hypothesis
+	@touch $@
+
+system:
+	@tests/gates/system.sh
+
+# most gates read a mirror of the working tree under the path that Ansible's tools insist on
+tree: $(DEV)
+	@$(or $(MAIN_PYTHON),python3) tests/gates/export.py $(MAIN_TREE) $(NEXT_TREE)
+
+$(DEV):
+	@mkdir -p $(@D) && ln -sfn $(CURDIR) $@
+
+# --- gates ---
+
+house: $(MAIN)/.made $(DEV) ## rules of the house that no other tool knows
+	@PYTHONPATH=.build/dev $(GATE) $@ python tests/gates/house.py
+
+changelog: $(MAIN)/.made tree ## changelog fragments
+	@$(GATE) $@ env -C $(MAIN_TREE) antsibull-changelog lint
+
+unit: $(MAIN)/.made $(DEV) ## unit tests, main lane
+	@$(GATE) $@ pytest
+
+types: $(MAIN)/.made $(DEV) ## mypy
+	@$(GATE) $@ mypy
+
+lint: $(MAIN)/.made tree ## ansible-lint, production profile
+	@$(GATE) $@ env -C $(MAIN_TREE) ansible-lint --profile production --offline --nocolor
+
+docs: $(MAIN)/.made tree ## documentation of plugins and roles
+	@$(GATE) $@ env -C $(MAIN_TREE) antsibull-docs lint-collection-docs --plugin-docs .
+
+sanity: $(MAIN)/.made tree system ## all of ansible-test sanity, main lane, and node code on Python 3.10
+	@$(GATE) $@ tests/gates/sanity.sh $(MAIN) $(MAIN_TREE) $(NODE_PYTHON)
+
+build: $(MAIN)/.made tree ## the tarball
+	@$(GATE) $@ ansible-galaxy collection build $(MAIN_TREE) --output-path $(dir $(TARBALL)) --force
+
+importer: build ## the tarball as Galaxy takes it in
+	@$(GATE) $@ tests/gates/importer.sh $(TARBALL)
+
+install-test: build ## the tarball in an empty folder
+	@$(GATE) $@ tests/gates/install.sh $(TARBALL)
+
+ifneq ($(NEXT_PYTHON),)
+unit-next: $(NEXT)/.made ## unit tests, next lane
+	@$(GATE) $@ $(NEXT)/bin/python -m pytest
+
+sanity-next: $(NEXT)/.made tree system ## all of ansible-test sanity, next lane
+	@$(GATE) $@ tests/gates/sanity.sh $(NEXT) $(NEXT_TREE)
+else
+unit-next sanity-next:
+	@$(GATE) $@ tests/gates/skip.sh "the lane of core 2.21 needs Python 3.11 for the main lane and 3.12 or 3.13 beside it; the main lane is $(or $(MAIN_VERSION),missing)"
+endif
+
+lab-setup: $(MAIN)/.made ## what the lab needs on this machine
+	@$(GATE) $@ tests/lab/setup.sh
+
+molecule: $(MAIN)/.made tree lab-setup ## the scenarios in the lab
+	@$(GATE) $@ tests/gates/molecule.sh $(MAIN_TREE)
+
+# --- to look at ---
+
+lab: $(MAIN)/.made tree lab-setup ## TOPOLOGY=two_node_direct: a simulated cluster, set up twice
+	@PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" ANSIBLE_COLLECTIONS_PATH="$(CURDIR)/.build/dev" tests/gates/lab.sh $(TOPOLOGY)
+
+lab-down: ## takes the lab of `make lab` down
+	@PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" python tests/lab/lab.py down
+
+bench: $(MAIN)/.made tree lab-setup ## time and remote executions of a first and a second run
+	@PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" ANSIBLE_COLLECTIONS_PATH="$(CURDIR)/.build/dev" python tests/bench/bench.py
+
+clean: ## removes what make made in the checkout
+	rm -rf .build .venv .venv-2.21 .mypy_cache .hypothesis .ansible

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# Installs the tarball into an empty folder and plans every sample inventory from there, by name: install.sh TARBALL
+# Nothing of the checkout is in reach, so a file that the tarball lacks is missed.
+set -euo pipefail
+
+tarball=$(realpath "$1") inventories=$(realpath inventories)
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cp -r "$inventories" "$folder/inventories"
+cd "$folder"
+export ANSIBLE_COLLECTIONS_PATH=$folder ANSIBLE_HOME=$folder/.ansible ANSIBLE_CONFIG=/dev/null
+
+ansible-galaxy collection install --offline -p "$folder" "$tarball"
+for inventory in inventories/*/; do
+    rm -rf "$inventory/.gb10"
+    ansible-playbook -i "$inventory" gb10.cluster.plan
+    if [ ! -s "$inventory/.gb10/cabling.md" ]; then
+        echo "$inventory - expected .gb10/cabling.md beside it, found none. The playbook plan writes it."
+        exit 1
+    fi
+done
+echo "installed $(basename "$tarball"), planned $(ls inventories | wc -l) sample inventories by gb10.cluster.plan"

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# Runs every molecule scenario on one lab: molecule.sh TREE
+set -euo pipefail
+
+cd "$1"
+scenarios=(extensions/molecule/*/molecule.yml)
+if [ ! -e "${scenarios[0]}" ]; then
+    echo "extensions/molecule - expected a scenario, found none. Add extensions/molecule/NAME/molecule.yml."
+    exit 1
+fi
+# an interrupted run leaves a state file that says the lab is up
+molecule reset
+molecule test --all --report
+echo "${#scenarios[@]} molecule scenarios"

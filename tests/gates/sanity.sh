@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# All sanity tests on the Python of a virtual environment: sanity.sh VENV TREE [NODE_PYTHON]
+# With NODE_PYTHON, the oldest Python of a node, what runs there is compiled and imported by it too.
+set -euo pipefail
+
+venv=$(realpath "$1") tree=$2 node_python=${3:-}
+export PATH="$venv/bin:$PATH" LC_ALL=C.UTF-8
+python=$(python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+
+if compgen -G "$tree/tests/sanity/ignore*" >/dev/null; then
+    echo "tests/sanity - expected no ignore file, found one. Repair what it hides."
+    exit 1
+fi
+# ansible-test only warns when it is missing
+command -v shellcheck >/dev/null || { echo "shellcheck - expected in PATH, found nothing. Install the package shellcheck."; exit 1; }
+
+# ansible-test bootstraps pip in its environments by a script it downloads; Python brings the same along
+pip=$(sed -n "s/^ *pip='\([0-9.]*\)',$/\1/p" "$venv"/lib/python*/site-packages/ansible_test/_internal/python_requirements.py)
+bootstrap=$HOME/.ansible/test/cache/get_pip_${pip//./_}.py
+if [ ! -e "$bootstrap" ]; then
+    mkdir -p "${bootstrap%/*}"
+    printf 'import ensurepip\nensurepip.bootstrap(default_pip=True)\n' >"$bootstrap"
+fi
+
+cd "$tree"
+ansible-test sanity --color no --python "$python"
+tests=$(ansible-test sanity --list-tests | wc -l)
+if [ -n "$node_python" ]; then
+    # found by name in PATH
+    mkdir -p tests/output/python
+    ln -sf "$node_python" tests/output/python/
+    PATH="$PWD/tests/output/python:$PATH" ansible-test sanity --color no --python "${node_python##*python}" --test compile --test import
+fi
+echo "$tests sanity tests, $(ansible --version | head -n 1), Python $python${node_python:+, node code on Python ${node_python##*python}}"
