@@ -1,0 +1,122 @@
+#!/usr/bin/python
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pings every peer on every rail."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: connectx_ping
+short_description: Ping every peer on every rail at full MTU
+version_added: 0.1.0
+description:
+  - Pings all peers on all planned rails at once, from the rail's own address and interface, with small packets and with packets of
+    the full MTU that must not be fragmented.
+  - Then looks up which MAC address answered for the peer. Both rails of a port share one cable, so the peer's other rail could.
+  - Where only small packets pass, the largest one that does is searched.
+  - A path that does not work is a result, not a failure of this module; M(gb10.cluster.connectx_ping) takes less than two seconds when all do.
+author:
+  - gb10.cluster contributors (@gb10)
+extends_documentation_fragment:
+  - gb10.cluster._attributes.info
+  - gb10.cluster._connectx
+attributes:
+  check_mode:
+    support: partial
+    details: Sends nothing and returns no paths, because the links of the plan may not exist yet.
+options:
+  peers:
+    description: The other ends, as the filter P(gb10.cluster.fabric_peers#filter) lists them.
+    type: list
+    elements: dict
+    required: true
+    suboptions:
+      peer:
+        description: Name of the node.
+        type: str
+        required: true
+      subnet:
+        description: Number of the rail subnet in the plan; rails of this node with the same number are pinged from.
+        type: int
+        required: true
+      address:
+        description: IPv4 address of the peer in that subnet.
+        type: str
+        required: true
+      mac:
+        description: MAC address of the peer's rail that has this address, when it is known.
+        type: str
+requirements:
+  - ping of iputils
+"""
+
+EXAMPLES = r"""
+# Every peer of this node is pinged on every rail; nothing is changed.
+- name: Ping all peers
+  gb10.cluster.connectx_ping:
+    ports: "{{ fabric_plan.nodes[inventory_hostname].ports }}"
+    mtu: "{{ fabric_plan.nodes[inventory_hostname].mtu }}"
+    interfaces: "{{ fabric_plan.nodes[inventory_hostname].interfaces }}"
+    peers:
+      - {peer: spark-2, subnet: 0, address: 10.77.0.2, mac: "3c:6d:66:01:02:03"}
+      - {peer: spark-2, subnet: 1, address: 10.77.1.2}
+  register: ping
+"""
+
+RETURN = r"""
+paths:
+  description: One for each peer and rail.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    peer: {description: Name of the peer., type: str, returned: always, sample: spark-2}
+    port: {description: Own port., type: str, returned: always, sample: p0}
+    rail: {description: Own rail., type: int, returned: always, sample: 0}
+    interface: {description: Own network device; null when the rail is missing., type: str, returned: always, sample: enp1s0f0np0}
+    source: {description: Own address., type: str, returned: always, sample: 10.77.0.1}
+    target: {description: Address of the peer., type: str, returned: always, sample: 10.77.0.2}
+    mtu: {description: Planned MTU in bytes., type: int, returned: always, sample: 9000}
+    largest_mtu: {description: Size in bytes of the largest packet that passed whole; null when none did., type: int, returned: always, sample: 9000}
+    sent: {description: Packets sent; of full size where these pass., type: int, returned: always, sample: 3}
+    received: {description: Packets that were answered., type: int, returned: always, sample: 3}
+    loss_percent: {description: Share of packets without an answer., type: float, returned: always, sample: 0.0}
+    rtt_ms: {description: Mean round trip in milliseconds., type: float, returned: always, sample: 0.068}
+    small_ok: {description: Small packets pass., type: bool, returned: always, sample: true}
+    full_ok: {description: Packets of the full MTU pass., type: bool, returned: always, sample: true}
+    neighbour_mac: {description: MAC address that answered for the target; null when none did., type: str, returned: always, sample: "3c:6d:66:01:02:03"}
+    expected_mac: {description: MAC address of the peer's rail as given., type: str, returned: always, sample: "3c:6d:66:01:02:03"}
+    mac_ok: {description: Both are the same; null when one is not known., type: bool, returned: always, sample: true}
+    reason: {description: Why packets do not pass., type: str, returned: always, sample: nobody answers ARP for its address}
+reason:
+  description: Why nothing was sent.
+  returned: in check mode
+  type: str
+  sample: check mode, the links of the plan may not exist yet
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.gb10.cluster.plugins.module_utils import _ping
+from ansible_collections.gb10.cluster.plugins.module_utils._command import run
+from ansible_collections.gb10.cluster.plugins.module_utils._connectx._argspec import slice_argument_spec
+from ansible_collections.gb10.cluster.plugins.module_utils._connectx._machine import Machine
+from ansible_collections.gb10.cluster.plugins.module_utils._connectx._sysfs import discover
+
+PEER = {"peer": {"type": "str", "required": True}, "subnet": {"type": "int", "required": True}, "address": {"type": "str", "required": True}, "mac": {"type": "str"}}
+
+
+def main() -> None:
+    """Run the module."""
+    spec = {**slice_argument_spec(), "peers": {"type": "list", "elements": "dict", "required": True, "options": PEER}}
+    module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
+    if module.check_mode:
+        module.exit_json(changed=False, paths=[], reason="check mode, the links of the plan may not exist yet")
+    interfaces, _problems = discover(Machine(), module.params["interfaces"])
+    planned = _ping.paths(module.params["ports"], module.params["mtu"], module.params["peers"], interfaces)
+    module.exit_json(changed=False, paths=_ping.measure(planned, run))
+
+
+if __name__ == "__main__":
+    main()

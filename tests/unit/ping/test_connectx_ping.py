@@ -1,0 +1,41 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The module hands the slice to the pings and never changes anything."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from ansible.module_utils.testing import patch_module_args
+
+from ansible_collections.gb10.cluster.plugins.module_utils import _ping
+from ansible_collections.gb10.cluster.plugins.modules import connectx_ping
+
+PORTS = {"p0": {"peer": {"node": "b", "port": "p0"}, "speed": "200G", "rails": [{"rail": 0, "address": "10.77.0.1", "prefix": 24, "subnet": 0}]}}
+PEERS = [{"peer": "b", "subnet": 0, "address": "10.77.0.2", "mac": "4e:35:35:92:b8:95"}]
+
+
+def returned(capsys: pytest.CaptureFixture[str], **arguments: Any) -> dict[str, Any]:
+    """Run the module and return what it prints."""
+    with patch_module_args({"ports": PORTS, "mtu": 9000, "peers": PEERS, **arguments}), pytest.raises(SystemExit) as end:
+        connectx_ping.main()
+    assert end.value.code == 0
+    result: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return result
+
+
+def test_all_paths_are_measured(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connectx_ping, "discover", lambda machine, interfaces: ({"p0": {0: interfaces["p0"][0]}}, []))
+    monkeypatch.setattr(_ping, "measure", lambda planned, run: planned)
+    result = returned(capsys, interfaces={"p0": ["aerial00", "aerial02"]})
+    assert result["changed"] is False
+    assert [(path["interface"], path["target"], path["mtu"]) for path in result["paths"]] == [("aerial00", "10.77.0.2", 9000)]
+
+
+def test_check_mode_sends_nothing_and_says_why(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_ping, "measure", lambda planned, run: pytest.fail("a ping in check mode"))
+    result = returned(capsys, _ansible_check_mode=True)
+    assert (result["changed"], result["paths"], result["reason"]) == (False, [], "check mode, the links of the plan may not exist yet")
