@@ -12,15 +12,16 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cp -r "$inventories" "$folder/inventories"
 cd "$folder"
+samples=(inventories/*/)
 export ANSIBLE_COLLECTIONS_PATH=$folder ANSIBLE_HOME=$folder/.ansible ANSIBLE_CONFIG=/dev/null
 
 ansible-galaxy collection install --offline -p "$folder" "$tarball"
-for inventory in inventories/*/; do
-    rm -rf "$inventory/.gb10"
+for inventory in "${samples[@]}"; do
+    rm -rf "$inventory.gb10"
     ansible-playbook -i "$inventory" gb10.cluster.plan
-    if [ ! -s "$inventory/.gb10/cabling.md" ]; then
+    if [ ! -s "${inventory}.gb10/cabling.md" ]; then
         echo "$inventory - expected .gb10/cabling.md beside it, found none. The playbook plan writes it."
         exit 1
     fi
 done
-echo "installed $(basename "$tarball"), planned $(ls inventories | wc -l) sample inventories by gb10.cluster.plan"
+echo "installed $(basename "$tarball"), planned ${#samples[@]} sample inventories by gb10.cluster.plan"

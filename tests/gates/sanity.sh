@@ -27,12 +27,15 @@ if [ ! -e "$bootstrap" ]; then
 fi
 
 cd "$tree"
-ansible-test sanity --color no --python "$python"
-tests=$(ansible-test sanity --list-tests | wc -l)
+status=0
+ansible-test sanity --color no --python "$python" || status=1
 if [ -n "$node_python" ]; then
     # found by name in PATH
     mkdir -p tests/output/python
     ln -sf "$node_python" tests/output/python/
-    PATH="$PWD/tests/output/python:$PATH" ansible-test sanity --color no --python "${node_python##*python}" --test compile --test import
+    PATH="$PWD/tests/output/python:$PATH" ansible-test sanity --color no --python "${node_python##*python}" --test compile --test import || status=1
+else
+    echo "no Python 3.10 given: node code is not compiled and imported by it"
 fi
-echo "$tests sanity tests, $(ansible --version | head -n 1), Python $python${node_python:+, node code on Python ${node_python##*python}}"
+[ $status -eq 0 ] || exit $status
+echo "all sanity tests on $(pip freeze | grep '^ansible-core=='), Python $python${node_python:+, node code on Python ${node_python##*python}}"
