@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.gb10.cluster.plugins.module_utils._message import message
+
 
 def slice_argument_spec() -> dict[str, dict[str, Any]]:
     """Argument spec of the slice of the plan that every node module takes, verbatim."""
@@ -16,3 +18,14 @@ def slice_argument_spec() -> dict[str, dict[str, Any]]:
         "interfaces": {"type": "dict", "default": {}},
         "ipv6_link_local": {"type": "bool", "default": False},
     }
+
+
+def interface_errors(interfaces: dict[str, Any]) -> list[str]:
+    """What is wrong with the option ``interfaces``: it maps ``p0`` and ``p1`` to two device names each."""
+    fix = "Write them as in the plan, p0: [aerial00, aerial02]."
+    wrong_ports = sorted(set(interfaces) - {"p0", "p1"})
+    errors = [message("interfaces", "the ports p0 and p1", ", ".join(wrong_ports), fix)] if wrong_ports else []
+    for port, names in interfaces.items():
+        if not (isinstance(names, list) and len(names) == 2 and all(isinstance(name, str) and name for name in names) and names[0] != names[1]):
+            errors.append(message(f"interfaces.{port}", "two device names, rail 0 first", repr(names), fix))
+    return errors

@@ -31,11 +31,11 @@ class Machine:
             self.denied.add(path)
 
     def text(self, path: str) -> str | None:
-        """Content of a file without surrounding white space; None when there is none or the kernel refuses to tell
+        """Content of a file without white space at its end; None when there is none or the kernel refuses to tell
         (an unused GID answers EINVAL, a netdev without port name EOPNOTSUPP, a link that is down EINVAL)."""
         try:
             with open(self._path(path), "rb") as file:
-                return file.read().decode("utf-8", "replace").strip()
+                return file.read().decode("utf-8", "replace").rstrip()
         except OSError as error:
             self._note(path, error)
             return None
@@ -61,9 +61,9 @@ class Machine:
         return os.path.exists(self._path(path))
 
     def target(self, path: str) -> str | None:
-        """Last component of what a link finally points to (``/sys/class/net/IF/device`` gives the PCI address); None when it points nowhere."""
+        """Last component of what a link finally points to (``/sys/class/net/IF/device`` gives the PCI address); None without such a link."""
         real = os.path.realpath(self._path(path))
-        return os.path.basename(real) if os.path.lexists(self._path(path)) and os.path.exists(real) else None
+        return os.path.basename(real) if os.path.lexists(self._path(path)) else None
 
     def opened(self, pid: str) -> list[str]:
         """Paths of the files that process ``pid`` has open."""

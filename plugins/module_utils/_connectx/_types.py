@@ -72,9 +72,9 @@ class Claim(TypedDict):
     """Configuration that reaches an interface.
 
     ``source``: ``netplan`` | ``networkd`` | ``NetworkManager``; ``name``: netplan id, unit file or connection name;
-    ``file``: path or None; ``ours``: written by this collection; ``shared_with``: other interfaces that the same file
-    configures, and ids in it that are no interface here; ``pattern``: the wildcard that matched, or None;
-    ``effective``: a daemon runs the interface by it now.
+    ``file``: path or None (below ``/run`` it was generated and is gone after a reboot); ``ours``: written by this
+    collection; ``shared_with``: other interfaces that the same file configures, and ids in it that are no interface here;
+    ``pattern``: the wildcard that matched, or None; ``effective``: a daemon runs the interface by it now.
     """
 
     source: str
