@@ -1,0 +1,176 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The verbs of ``lab.py``."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from . import image, inventory, network, nodes, ssh, wheels
+from .shell import LabError, run
+from .state import Lab, locked
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+DEFAULT_INVENTORY = REPOSITORY / "inventories/two_node_direct"
+
+
+def fingerprint(cluster: inventory.Cluster, image_name: str) -> str:
+    """A hash of everything that makes a running lab the right one."""
+    digest = hashlib.sha256(json.dumps([cluster.to_json(), image_name]).encode())
+    for file in sorted(nodes.SHARE.iterdir()):
+        digest.update(file.read_bytes() if file.is_file() else b"")
+    return digest.hexdigest()
+
+
+def healthy(lab: Lab) -> bool:
+    """Whether everything that ``up`` started is there and every node answers."""
+    expected = {lab.container(node.name) for node in lab.up.nodes} | {lab.container(wheels.SERVICE)}
+    if set(nodes.containers(lab)) != expected:
+        return False
+    with ThreadPoolExecutor() as pool:
+        return all(pool.map(lambda node: ssh.answers(lab, node), lab.up.nodes))
+
+
+def up(options: argparse.Namespace) -> int:
+    """Start the lab, or leave it alone when it already is what was asked for."""
+    if os.geteuid():
+        raise LabError("user - expected root, found another user. Run the lab as root.")
+    began = time.monotonic()
+    cluster = inventory.read(options.inventory, options.topology, tuple(options.backends.split(",")) if options.backends else ())
+    unknown = sorted({node.backend for node in cluster.nodes} - set(inventory.BACKENDS))
+    if unknown:
+        raise LabError(f"--backends - expected {', '.join(inventory.BACKENDS)}, found {', '.join(unknown)}. Correct the list.")
+    with ThreadPoolExecutor() as pool:
+        wheel = pool.submit(wheels.fetch)
+        name = image.ensure()
+        with locked("labs"):
+            lab = Lab.load(options.name)
+            wanted = fingerprint(cluster, name)
+            if not (lab.cluster and lab.fingerprint == wanted and healthy(lab)):
+                _destroy(lab)
+                lab = Lab(options.name, cluster, "", image.runtime(name))
+                lab.save()
+                try:
+                    network.create(lab)
+                    nodes.boot(lab, name)
+                except LabError:
+                    _destroy(lab)
+                    raise
+                lab.fingerprint = wanted
+                lab.save()
+        if wheel.exception():
+            print(f"lab: no {wheels.DEFAULT} in the package index: {wheel.exception()}", file=sys.stderr)
+    print(f"lab {lab.name}: {len(cluster.nodes)} simulated nodes up after {time.monotonic() - began:.1f} s")
+    return 0
+
+
+def _destroy(lab: Lab) -> None:
+    nodes.destroy(lab)
+    network.destroy(lab)
+    shutil.rmtree(lab.folder, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        lab.folder.parent.rmdir()
+
+
+def down(options: argparse.Namespace) -> int:
+    """Remove everything that ``up`` made; image and wheels stay in the cache."""
+    with locked("labs"):
+        _destroy(Lab.load(options.name))
+    return 0
+
+
+def status(options: argparse.Namespace) -> int:
+    """Say what runs, cables and faults included; 0 when the lab is up and every node answers."""
+    lab = Lab.load(options.name)
+    if lab.cluster is None:
+        print(f"lab {lab.name}: down")
+        return 3
+    print(f"lab {lab.name} (simulated): {lab.cluster.topology}, state in {lab.folder}")
+    every = True
+    for node in lab.cluster.nodes:
+        answers = ssh.answers(lab, node)
+        every &= answers
+        print(f"  {node.name:16} {node.user}@{node.address:16} {node.backend:24} {'up' if answers else 'DOWN'}")
+    for cable in lab.cluster.cables:
+        print(f"  cable {' -- '.join(cable.ends)}")
+    for fault in lab.faults:
+        print(f"  fault {fault['name']} {fault.get('node') or ''}")
+    return 0 if every else 3
+
+
+def env(options: argparse.Namespace) -> int:
+    """Print what a shell needs so that ansible and ssh reach the lab."""
+    lab = Lab.load(options.name)
+    lab.up
+    print(f"export ANSIBLE_CONFIG={lab.folder}/ansible.cfg")
+    print(f"export GB10_LAB={lab.name}")
+    return 0
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run a command on a node as root, past SSH."""
+    lab = Lab.load(options.name)
+    words = [*lab.inside(lab.up.node(options.node)), *options.command]
+    os.execvp(words[0], words)
+
+
+def reboot(options: argparse.Namespace) -> int:
+    """Reboot a node and wait until it lets its user in again."""
+    lab = Lab.load(options.name)
+    node = lab.up.node(options.node)
+    before = lab.pid(node)
+    run(*lab.inside(node), "systemctl", "reboot", check=False)
+    end = time.monotonic() + 30
+    while lab.pid(node) in (0, before):
+        if time.monotonic() > end:
+            raise LabError(f"node {node.name} - expected a reboot within 30 s, found it running. Look at its journal.")
+        time.sleep(0.1)
+    nodes.wait(lab, node)
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    top = argparse.ArgumentParser(prog="lab.py", description="A cluster of simulated GB10 machines on this one.")
+    verbs = top.add_subparsers(dest="verb", required=True)
+
+    def verb(name: str, action: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
+        summary = (action.__doc__ or "").partition("\n")[0]
+        made = verbs.add_parser(name, help=summary, description=summary)
+        made.add_argument("--name", default=os.environ.get("GB10_LAB", "default"), help="which lab (default: $GB10_LAB or default)")
+        made.set_defaults(action=action)
+        return made
+
+    starting = verb("up", up)
+    starting.add_argument("--inventory", type=Path, default=DEFAULT_INVENTORY)
+    starting.add_argument("--topology", choices=sorted(inventory.DEFAULT_CABLES), help="in place of the inventory's")
+    starting.add_argument("--backends", help=f"one of {', '.join(inventory.BACKENDS)} per node, joined by commas")
+    verb("down", down)
+    verb("status", status)
+    verb("env", env)
+    running = verb("exec", execute)
+    running.add_argument("node")
+    running.add_argument("command", nargs=argparse.REMAINDER)
+    verb("reboot", reboot).add_argument("node")
+    return top
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one verb; 1 and a line on standard error when something is wrong that the user can mend."""
+    options = parser().parse_args(arguments)
+    try:
+        return int(options.action(options))
+    except LabError as error:
+        print(f"lab: {error}", file=sys.stderr)
+        return 1

@@ -1,0 +1,174 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The nodes: the files of a fresh machine, and the containers that boot from them."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from . import card, image, network, ssh, wheels
+from .inventory import Cluster, Node
+from .shell import LabError, run
+from .state import LABEL, Lab
+
+SHARE = Path(__file__).resolve().parents[1] / "node"
+#: Seconds until a node must let its user log in; a warm boot takes two to four.
+BOOT_TIMEOUT = 60.0
+LINK_SPEED = 200000
+
+DGX_RELEASE = """\
+    DGX_NAME="DGX Spark"
+    DGX_PRETTY_NAME="NVIDIA DGX Spark"
+    DGX_SWBUILD_DATE="2025-09-10-13-50-03"
+    DGX_SWBUILD_VERSION="7.2.3"
+    DGX_COMMIT_ID="0000000"
+    DGX_PLATFORM="simulated"
+    DGX_SERIAL_NUMBER="LAB{number:04d}"
+
+    DGX_OTA_VERSION="7.3.1"
+    DGX_OTA_DATE="2025-12-01"
+
+    DGX_OTA_VERSION="7.5.0"
+    DGX_OTA_DATE="2026-07-20"
+    """
+OS_RELEASE = """\
+    PRETTY_NAME="Ubuntu 24.04 (simulated by the gb10.cluster lab)"
+    NAME="Ubuntu"
+    VERSION_ID="24.04"
+    VERSION="24.04 LTS (Noble Numbat)"
+    VERSION_CODENAME=noble
+    ID=ubuntu
+    ID_LIKE=debian
+    """
+NETPLAN = """\
+    network:
+      version: 2
+      ethernets:
+        {interface}:
+          addresses: [{address}/{length}]
+          routes:
+            - to: default
+              via: {gateway}
+    """
+NETPLAN_DESKTOP = """\
+    # Let NetworkManager manage all devices on this system
+    network:
+      version: 2
+      renderer: NetworkManager
+    """
+KEYFILE = """\
+    [connection]
+    id=management
+    uuid=6d616e61-6765-4d65-8e74-00000000000{number}
+    type=ethernet
+    interface-name={interface}
+
+    [ipv4]
+    method=manual
+    address1={address}/{length},{gateway}
+
+    [ipv6]
+    method=link-local
+    """
+#: The file of a fresh machine that configures management, by backend.
+MANAGEMENT_FILES = {
+    "netplan-networkd": "etc/netplan/50-cloud-init.yaml", "netplan-networkmanager": "etc/netplan/50-cloud-init.yaml",
+    "networkmanager": "etc/NetworkManager/system-connections/management.nmconnection",
+}
+
+
+def fresh_files(cluster: Cluster, node: Node) -> dict[str, tuple[str, int]]:
+    """What a machine that was just set up has beyond its packages: {path: (text, mode)}."""
+    facts: dict[str, Any] = {
+        "interface": network.MANAGEMENT, "address": node.address, "length": cluster.network.partition("/")[2], "gateway": cluster.gateway, "number": node.number,
+    }
+    management = KEYFILE if node.backend == "networkmanager" else NETPLAN
+    texts = {
+        MANAGEMENT_FILES[node.backend]: (management, 0o600), "etc/dgx-release": (DGX_RELEASE, 0o644), "etc/os-release": (OS_RELEASE, 0o644),
+        "etc/nvidia/cx7-hotplug-enabled": ("", 0o644), "etc/resolv.conf": ("", 0o644),
+        "etc/hosts": (f"127.0.0.1 localhost\n127.0.1.1 {node.name}\n::1 ip6-localhost ip6-loopback\n", 0o644),
+    }
+    if node.backend == "netplan-networkmanager":
+        texts["etc/netplan/01-network-manager-all.yaml"] = (NETPLAN_DESKTOP, 0o600)
+    if node.backend == "networkmanager":
+        texts["etc/NetworkManager/conf.d/10-globally-managed-devices.conf"] = ("", 0o644)
+    filled = {path: (textwrap.dedent(text).format_map(facts), mode) for path, (text, mode) in texts.items()}
+    return filled | {"etc/pip.conf": (wheels.pip_conf(cluster.gateway), 0o644)}
+
+
+def plugged(cluster: Cluster, node: Node, pulled: frozenset[int] = frozenset()) -> dict[str, dict[str, Any]]:
+    """The ports of a node that have a cable in them, with the cable's serial number and speed; ``pulled``: numbers of cables that lie beside."""
+    found: dict[str, dict[str, Any]] = {}
+    for number, cable in enumerate(cluster.cables):
+        for end in cable.ends:
+            name, _dot, port = end.rpartition(".")
+            if name == node.name and number not in pulled:
+                found[port] = {"serial": f"LABCABLE{number:02d}", "speed": LINK_SPEED}
+    return found
+
+
+def lay_out(lab: Lab, node: Node, public_key: str) -> None:
+    """Write the node's folder: the card, the files of a fresh machine, the account, the programs."""
+    folder = lab.node_folder(node)
+    card.write(folder / "hw", card.tree(node.number))
+    card.write_description(folder / "hw", plugged(lab.up, node))
+    (folder / "user").write_text(node.user + "\n", encoding="ascii")
+    files = fresh_files(lab.up, node) | {"etc/lab-authorized-keys": (public_key + "\n", 0o600)}
+    for name, (text, mode) in files.items():
+        path = folder / "root" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        path.chmod(mode)
+    if node.backend == "networkmanager":
+        (folder / "no-netplan").touch()
+    (folder / "share").mkdir()
+
+
+def start(lab: Lab, node: Node, name: str) -> None:
+    """Boot a node from image ``name``."""
+    run("podman", "run", "-d", "--name", lab.container(node.name), "--label", f"{LABEL}={lab.name}", "--hostname", node.name,
+        "--network", f"ns:/run/netns/{lab.namespace(f'n{node.number}')}", "--no-hosts", "--dns", "none", "--restart", "always",
+        "--runtime", lab.runtime, *image.LIMITS, "--systemd", "always", "--privileged",
+        "-v", f"{lab.node_folder(node)}:/lab", "-v", f"{lab.folder / 'share'}:/lab/share:ro", name)
+
+
+def boot(lab: Lab, name: str) -> None:
+    """Lay out and start all nodes at once and the package index; return when every node lets its user in."""
+    shutil.copytree(SHARE, lab.folder / "share", dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    public = ssh.write(lab)
+    with ThreadPoolExecutor() as pool:
+        jobs = [pool.submit(wheels.serve, lab, name)]
+        for node in lab.up.nodes:
+            lay_out(lab, node, public)
+            jobs.append(pool.submit(start, lab, node, name))
+        for job in jobs:
+            job.result()
+        list(pool.map(lambda node: wait(lab, node), lab.up.nodes))
+
+
+def wait(lab: Lab, node: Node, timeout: float = BOOT_TIMEOUT) -> None:
+    """Return when the node's user can log in."""
+    end = time.monotonic() + timeout
+    while not ssh.answers(lab, node):
+        if time.monotonic() > end:
+            log = run("podman", "logs", "--tail", "5", lab.container(node.name), check=False)
+            raise LabError(f"node {node.name} - expected a login within {timeout:.0f} s, found none. It said:\n{log.stdout}{log.stderr}".rstrip())
+        time.sleep(0.2)
+
+
+def containers(lab: Lab) -> list[str]:
+    """The names of the containers that the lab started."""
+    return run("podman", "ps", "--all", "--filter", f"label={LABEL}={lab.name}", "--format", "{{.Names}}").stdout.split()
+
+
+def destroy(lab: Lab) -> None:
+    """Remove the lab's containers with everything in them."""
+    found = containers(lab)
+    if found:
+        run("podman", "rm", "--force", "--time", "0", "--volumes", *found)
