@@ -1,0 +1,130 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Arming, reading and confirming the rollback; what it does when it fires is in ``_rollback.py``.
+
+A transient timer does not survive a reboot, the changed file does: so a boot-time unit fires it too (lab trial, systemd 257).
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+from typing import Any
+
+from ansible_collections.gb10.cluster.plugins.module_utils import _rollback
+from ansible_collections.gb10.cluster.plugins.module_utils._connectx._names import ROLLBACK_ARMED, ROLLBACK_DIR
+from ansible_collections.gb10.cluster.plugins.module_utils._rollback import Machine, Meta
+
+UNIT = "gb10-rollback"
+BOOT_UNIT = f"/etc/systemd/system/{UNIT}-boot.service"
+BOOT_LINK = f"/etc/systemd/system/multi-user.target.wants/{UNIT}-boot.service"
+LAST = "/var/lib/gb10/last-rollback.json"
+RESULT = f"{ROLLBACK_DIR}/result.json"
+SCRIPT = f"{ROLLBACK_DIR}/restore.py"
+
+_BOOT_TEXT = f"""\
+[Unit]
+Description=Put back what connectx_link changed and nobody confirmed
+DefaultDependencies=no
+RequiresMountsFor={ROLLBACK_DIR}
+ConditionPathExists={SCRIPT}
+After=local-fs.target systemd-udevd.service
+Before=network-pre.target systemd-networkd.service NetworkManager.service
+Wants=network-pre.target
+
+[Service]
+Type=oneshot
+ExecStart={{python}} -I {SCRIPT} boot
+TimeoutStartSec=120
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def plain(mode: int = 0o600) -> Meta:
+    """Attributes of a new file of ours: root's, written now."""
+    return Meta(mode, 0, 0, 0, None)
+
+
+def arm(machine: Machine, run_id: str, timeout: int, paths: list[str], commands: list[dict[str, Any]], live: dict[str, Any]) -> str:
+    """Make everything ready to go back, then start the timer; returns a complaint, empty when it is armed. Until then nothing has been changed.
+
+    :param timeout: seconds until it fires.
+    :param paths: files that will be written or removed.
+    :param commands: ``{argv, boot}``: what activates the old files; ``boot`` ones are also run by the boot-time unit.
+    :param live: interface to State, or None, as ``_live.capture`` gives it.
+    """
+    python = sys.executable or "/usr/bin/python3"
+    new = f"{ROLLBACK_DIR}.new"
+    machine.remove(new)
+    data = {
+        "id": run_id,
+        "deadline": machine.now() + timeout,
+        "interfaces": sorted(live),
+        "files": [_rollback.keep(machine, path, new) for path in paths],
+        "commands": commands,
+        "live": live,
+        "unit": UNIT,
+        "boot_files": [BOOT_LINK, BOOT_UNIT],
+        "last": LAST,
+    }
+    machine.write(f"{new}/restore.py", inspect.getsource(_rollback).encode(), plain())
+    machine.write(f"{new}/{_rollback.ARMED}", json.dumps(data).encode(), plain())
+    if not machine.rename(new, ROLLBACK_DIR):
+        return f"{ROLLBACK_DIR} is in the way"
+    machine.write(BOOT_UNIT, _BOOT_TEXT.format(python=python).encode(), plain(0o644))
+    machine.write(BOOT_LINK, b"", Meta(0o777, 0, 0, 0, BOOT_UNIT))
+    machine.run(["systemctl", "stop", f"{UNIT}.timer"])
+    timer = ["systemd-run", "--quiet", "--collect", f"--unit={UNIT}", f"--on-active={timeout}", "--timer-property=AccuracySec=100ms"]
+    done = machine.run([*timer, python, "-I", SCRIPT, "fire"])
+    if done.rc != 0:
+        _rollback.vanish(machine, ROLLBACK_DIR, data)
+        return (done.err or done.out).strip() or f"systemd-run ended with {done.rc}"
+    return ""
+
+
+def armed(machine: Machine) -> dict[str, Any] | None:
+    """Data of the rollback that is armed, or that began to fire and did not end; ``firing`` tells the two apart. None when there is none."""
+    for path, firing in ((ROLLBACK_ARMED, False), (f"{ROLLBACK_DIR}/{_rollback.FIRING}", True)):
+        content = machine.read(path)
+        if content is not None:
+            data: dict[str, Any] = json.loads(content)
+            return {**data, "firing": firing}
+    return None
+
+
+def mine(machine: Machine, run_id: str) -> bool:
+    """Whether the rollback is still armed and that of this run."""
+    data = armed(machine)
+    return data is not None and not data["firing"] and data["id"] == run_id
+
+
+def store(machine: Machine, result: dict[str, Any]) -> None:
+    """Keep the result so far, for a caller whose connection was lost."""
+    machine.write(RESULT, json.dumps(result).encode(), plain())
+
+
+def stored(machine: Machine) -> dict[str, Any] | None:
+    """The result so far; None when the module did not get that far."""
+    content = machine.read(RESULT)
+    return json.loads(content) if content is not None else None
+
+
+def confirm(machine: Machine, run_id: str) -> bool:
+    """Disarm; False when it was not armed by this run or has begun to fire."""
+    data = armed(machine)
+    if data is None or data["id"] != run_id or not machine.rename(ROLLBACK_ARMED, f"{ROLLBACK_DIR}/{_rollback.CONFIRMED}"):
+        return False
+    machine.remove(LAST)
+    _rollback.vanish(machine, ROLLBACK_DIR, data)
+    return True
+
+
+def last(machine: Machine, run_id: str) -> dict[str, Any] | None:
+    """How the rollback of this run ended when it fired: ``{id, when, at, problems}``."""
+    content = machine.read(LAST)
+    outcome = json.loads(content) if content is not None else {}
+    return outcome if outcome.get("id") == run_id else None

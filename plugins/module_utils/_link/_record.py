@@ -1,0 +1,69 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The record of what a node was before our first run: what ``state: absent`` brings back, and what is ours until then."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from ansible_collections.gb10.cluster.plugins.module_utils import _netplan
+from ansible_collections.gb10.cluster.plugins.module_utils._connectx import _names
+from ansible_collections.gb10.cluster.plugins.module_utils._link._desired import KEYFILES
+from ansible_collections.gb10.cluster.plugins.module_utils._link._live import State
+from ansible_collections.gb10.cluster.plugins.module_utils._rollback import Machine
+
+FOLDER = "/var/lib/gb10/link"
+FILE = f"{FOLDER}/record.json"
+
+_DEFAULT_MTU = 1500
+
+
+def read(machine: Machine) -> dict[str, Any]:
+    """``{interfaces: {interface: State}, moved: [{path, meta, definitions}]}``; empty before the first run."""
+    content = machine.read(FILE)
+    record: dict[str, Any] = json.loads(content) if content is not None else {}
+    return {"interfaces": record.get("interfaces", {}), "moved": record.get("moved", [])}
+
+
+def text(record: dict[str, Any]) -> bytes:
+    """The record as a file."""
+    return (json.dumps(record, indent=1, sort_keys=True) + "\n").encode()
+
+
+def copy_of(path: str) -> str:
+    """Where the backup of a moved file lies."""
+    return f"{FOLDER}/files{path}"
+
+
+def our_files(machine: Machine) -> list[str]:
+    """The files of ours that are there now, the record and its backups excepted."""
+    fixed = (_names.NETPLAN_FILE, _names.SYSCTL_FILE, _names.LIMITS_FILE, _names.MODULES_FILE)
+    keyfiles = [f"{KEYFILES}/{name}" for name in machine.names(KEYFILES) if _keyfile_interface(name)]
+    return [path for path in (*fixed, *keyfiles) if machine.meta(path) is not None]
+
+
+def _keyfile_interface(name: str) -> str | None:
+    prefix, suffix = _names.CONNECTION_PREFIX, ".nmconnection"
+    return name[len(prefix) : -len(suffix)] if name.startswith(prefix) and name.endswith(suffix) else None
+
+
+def our_interfaces(machine: Machine, record: dict[str, Any]) -> list[str]:
+    """Interfaces that the record or our files say are ours."""
+    netplan = _netplan.interfaces((machine.read(_names.NETPLAN_FILE) or b"").decode("utf-8", "replace"))
+    keyfiles = [interface for path in our_files(machine) if (interface := _keyfile_interface(os.path.basename(path)))]
+    return sorted({*record["interfaces"], *netplan, *keyfiles})
+
+
+def before(record: dict[str, Any], interface: str, now: State | None, ours: list[str]) -> State | None:
+    """What an interface goes back to one day: as recorded; as it is now if it was never ours; unconfigured if the record was lost."""
+    if interface in record["interfaces"]:
+        recorded: State | None = record["interfaces"][interface]
+        return recorded
+    if now is None or interface not in ours:
+        return now
+    sysctl = {path: "0" for path in now["sysctl"] if not path.endswith("addr_gen_mode")}
+    blank: State = {**now, "mtu": _DEFAULT_MTU, "addresses": [], "dynamic": [], "routes": [], "sysctl": sysctl, "connection": None, "profile": None}
+    return blank

@@ -1,0 +1,269 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One run of connectx_link: look, decide, arm, change, read back. Whatever goes wrong after arming ends in the old state."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any, TypedDict
+
+from ansible_collections.gb10.cluster.plugins.module_utils import _rollback
+from ansible_collections.gb10.cluster.plugins.module_utils._connectx._names import ROLLBACK_DIR
+from ansible_collections.gb10.cluster.plugins.module_utils._connectx._types import Connectx
+from ansible_collections.gb10.cluster.plugins.module_utils._link import _arming, _backends, _change, _desired, _live, _record, _refusals
+from ansible_collections.gb10.cluster.plugins.module_utils._link._change import Change
+from ansible_collections.gb10.cluster.plugins.module_utils._message import message
+from ansible_collections.gb10.cluster.plugins.module_utils._rollback import Machine
+
+READ_BACK = 15.0
+"""Seconds until the asked-for state must show: NetworkManager answers before it has finished."""
+PROOF = 10.0
+"""An armed rollback is adopted only while this many seconds are left to log in anew and confirm."""
+BUSY = 60.0
+
+
+class Options(TypedDict):
+    """Parameters of the module."""
+
+    state: str
+    ports: dict[str, Any]
+    mtu: int
+    interfaces: dict[str, list[str]]
+    ipv6_link_local: bool
+    takeover: bool
+    interrupt_jobs: bool
+    confirm_timeout: int
+    run_id: str | None
+
+
+class Refused(Exception):
+    """Nothing has been touched; ``texts`` say why."""
+
+    def __init__(self, texts: list[str]) -> None:
+        super().__init__("\n".join(texts))
+        self.texts = texts
+
+
+class Failed(Exception):
+    """The change was not made, or did not last; ``rollback`` tells what became of it."""
+
+    def __init__(self, text: str, rollback: dict[str, Any]) -> None:
+        super().__init__(text)
+        self.rollback = rollback
+
+
+def run(machine: Machine, options: Options, check_mode: bool, collect: Callable[[dict[str, list[str]]], Connectx]) -> dict[str, Any]:
+    """Do what the options say; returns the module's result or raises :class:`Refused` or :class:`Failed`.
+
+    :param collect: reads the facts of this machine, given the names of renamed devices.
+    """
+    with machine.locked(BUSY) as alone:
+        if not alone:
+            raise Refused([message("connectx_link", "one run at a time", "another one at work on this machine", "Wait for it to end.")])
+        if options["state"] == "confirmed":
+            return _confirm(machine, options["run_id"] or "")
+        if check_mode:
+            return _preview(machine, options, collect)
+        return _apply(machine, options, collect)
+
+
+def _change_of(machine: Machine, options: Options, connectx: Connectx) -> Change:
+    """Compute the change; raises :class:`Refused` with everything that forbids it."""
+    if options["state"] == "absent":
+        change = _change.absent(machine, connectx, options["interrupt_jobs"])
+        refusals = [*_refusals.timeout(options["confirm_timeout"]), *change.refusals]
+    else:
+        rails, refusals = _desired.planned_rails(options["ports"], options["mtu"], options["ipv6_link_local"], connectx)
+        refusals = [*_refusals.backend(connectx), *_refusals.timeout(options["confirm_timeout"]), *refusals]
+        change = _change.present(machine, connectx, rails, options["takeover"], options["interrupt_jobs"])
+        refusals += change.refusals
+    if refusals:
+        raise Refused(refusals)
+    return change
+
+
+def _preview(machine: Machine, options: Options, collect: Callable[[dict[str, list[str]]], Connectx]) -> dict[str, Any]:
+    """What a real run would do."""
+    data = _arming.armed(machine)
+    change = _change_of(machine, options, collect(options["interfaces"]))
+    result = _result(change, changed=change.needed or data is not None, planned=True)
+    if data is not None:
+        result["warnings"].append(_unconfirmed(data, "would be confirmed" if not change.needed else "would be rolled back first"))
+    return result
+
+
+def _apply(machine: Machine, options: Options, collect: Callable[[dict[str, list[str]]], Connectx]) -> dict[str, Any]:
+    """Make the change under an armed rollback."""
+    data = _arming.armed(machine)
+    warnings = []
+    if data is not None:
+        adopted = _adopt(machine, options, collect, data)
+        if adopted is not None:
+            return adopted
+        _rollback.fire(machine, ROLLBACK_DIR)
+        warnings.append(_unconfirmed(data, "was rolled back first"))
+    change = _change_of(machine, options, collect(options["interfaces"]))
+    change.warnings += warnings
+    if not change.needed:
+        return _result(change, changed=data is not None)
+    run_id = options["run_id"] or uuid.uuid4().hex
+    live = {**change.states}
+    complaint = _arming.arm(machine, run_id, options["confirm_timeout"], list(change.files), _backends.restore(change.backend, live), live)
+    if complaint:
+        raise Refused([message("rollback", "a timer that puts the old state back", complaint, "Nothing was changed; repair systemd first.")])
+    try:
+        _make(machine, change, run_id)
+        _read_back(machine, change, run_id)
+        result = _result(change, changed=True)
+        result["rollback"] = _armed_result(machine, run_id)
+        _arming.store(machine, result)
+    except Exception as error:  # whatever it is, the node must not stay half changed
+        raise _gone_back(machine, run_id, str(error)) from error
+    if not _arming.mine(machine, run_id):
+        raise _gone_back(machine, run_id, "the rollback fired before this run had ended")
+    return result
+
+
+def _adopt(machine: Machine, options: Options, collect: Callable[[dict[str, list[str]]], Connectx], data: dict[str, Any]) -> dict[str, Any] | None:
+    """Take over a rollback that an earlier run left armed, if what it left is what is asked for: it still has to be proven and confirmed."""
+    if data["firing"] or data["deadline"] - machine.now() < PROOF or _arming.stored(machine) is None:
+        return None
+    try:
+        change = _change_of(machine, options, collect(options["interfaces"]))
+    except Refused:
+        return None
+    if change.needed:
+        return None
+    result = _result(change, changed=True)
+    result["diff"] = (_arming.stored(machine) or {}).get("diff", [])
+    result["rollback"] = {**_armed_result(machine, data["id"]), "adopted": True}
+    result["warnings"].append(_unconfirmed(data, "is confirmed by this run"))
+    return result
+
+
+def _make(machine: Machine, change: Change, run_id: str) -> None:
+    """Carry the change out, step by step, as long as the rollback is armed and ours."""
+    for path, content in sorted(change.files.items(), key=lambda item: item[1] is None):
+        _still_ours(machine, run_id)
+        if content is None:
+            machine.remove(path)
+        else:
+            machine.write(path, content[0], content[1])
+    commands: list[_backends.Step] = [[["modprobe", name]] for name in change.modules]
+    if change.act or change.released or change.generate:
+        commands += _backends.activate(change.backend, change.generate, change.act, change.states)
+    for alternatives in commands:
+        _still_ours(machine, run_id)
+        _first_success(machine, alternatives, {rail.interface for rail in change.rails if (state := change.states[rail.interface]) and not state["carrier"]})
+    if change.released:
+        _still_ours(machine, run_id)
+        problems = _rollback.put_back(machine, dict(change.released))
+        if problems:
+            raise RuntimeError("; ".join(problems))
+    for rail in change.rails:
+        if rail.interface in change.act and not rail.link_local:
+            # an address that NetworkManager's automatic profile made outlives the profile
+            machine.run(["ip", "-6", "address", "flush", "dev", rail.interface])
+        for name, value in _live.RAIL_SYSCTL.items():
+            machine.poke(f"/proc/sys/net/ipv4/conf/{rail.interface}/{name}", value)
+
+
+def _first_success(machine: Machine, alternatives: _backends.Step, waiting: set[str]) -> None:
+    """Run commands until one succeeds; NetworkManager's complaint about an interface without carrier is left to the read-back."""
+    for argv in alternatives:
+        done = machine.run(argv)
+        if done.rc == 0:
+            return
+    if not (argv[0] == "nmcli" and waiting & set(argv)):
+        raise RuntimeError(f"{' '.join(argv)}: {(done.err or done.out).strip() or f'exit status {done.rc}'}")
+
+
+def _still_ours(machine: Machine, run_id: str) -> None:
+    if not _arming.mine(machine, run_id):
+        raise RuntimeError("the rollback fired in the middle of the change")
+
+
+def _read_back(machine: Machine, change: Change, run_id: str) -> None:
+    """Wait until every rail shows what was asked for; raises with what does not."""
+    until = machine.now() + READ_BACK
+    while True:
+        _still_ours(machine, run_id)
+        states = _live.capture(machine, [rail.interface for rail in change.rails])
+        wrong = _wrong(change, states)
+        if not wrong:
+            change.states.update(states)
+            return
+        if machine.now() >= until:
+            raise RuntimeError("; ".join(wrong))
+        machine.sleep(0.2)
+
+
+def _wrong(change: Change, states: dict[str, _live.State | None]) -> list[str]:
+    texts = []
+    for rail in change.rails:
+        state = states[rail.interface]
+        found = _live.differences(rail, state) if state else {"device": ("none", rail.interface)}
+        texts += [f"{rail.label}: {what} is {has} instead of {wanted}" for what, (has, wanted) in found.items()]
+    return texts
+
+
+def _gone_back(machine: Machine, run_id: str, why: str) -> Failed:
+    """Go back now, or learn that the timer was faster."""
+    if _arming.mine(machine, run_id):
+        _rollback.fire(machine, ROLLBACK_DIR)
+    return _fired(_arming.last(machine, run_id), run_id, why)
+
+
+def _fired(outcome: dict[str, Any] | None, run_id: str, why: str) -> Failed:
+    """Say that the old state came back, or what of it did not."""
+    problems = outcome["problems"] if outcome else ["the rollback is still at work"]
+    ending = f"the old state, except: {'; '.join(problems)}" if problems else "the old state, put back by the rollback"
+    text = message("rails", "the state of the plan, confirmed over a new login", ending, f"Reason: {why}.")
+    return Failed(text, {"id": run_id, "state": "incomplete" if problems else "restored", "problems": problems})
+
+
+def _confirm(machine: Machine, run_id: str) -> dict[str, Any]:
+    """Second execution, over a new login: confirm this run's rollback and return what its first execution found."""
+    data, result = _arming.armed(machine), _arming.stored(machine)
+    if data is None or data["id"] != run_id:
+        outcome = _arming.last(machine, run_id)
+        if outcome is not None:
+            raise _fired(outcome, run_id, f"it was not confirmed in time (it fired at {outcome['at']} time)" if not outcome["problems"] else "it fired")
+        return {"changed": False, "rollback": {"id": run_id, "state": "none"}, "warnings": []}
+    if result is None or data["firing"]:
+        raise _gone_back(machine, run_id, "the run ended before it had read back what it changed")
+    if not _arming.confirm(machine, run_id):
+        raise _gone_back(machine, run_id, "the rollback fired before the login")
+    result["rollback"] = {"id": run_id, "state": "confirmed"}
+    return result
+
+
+def _armed_result(machine: Machine, run_id: str) -> dict[str, Any]:
+    data = _arming.armed(machine) or {"deadline": machine.now()}
+    return {"id": run_id, "state": "armed", "deadline": data["deadline"], "seconds_left": round(data["deadline"] - machine.now(), 1), "adopted": False}
+
+
+def _unconfirmed(data: dict[str, Any], what: str) -> str:
+    return f"An earlier run ({data['id']}) left a change of {', '.join(data['interfaces']) or 'files'} that nobody confirmed: it {what}."
+
+
+def _result(change: Change, changed: bool, planned: bool = False) -> dict[str, Any]:
+    """The module's result, without an armed rollback."""
+    ports: dict[str, Any] = {}
+    for rail in change.rails:
+        state = change.states[rail.interface]
+        reached = "configured" if state and state["carrier"] else "configured, waiting for carrier"
+        shown = {"rail": rail.rail, "interface": rail.interface, "address": rail.address, "prefix": rail.prefix, "mtu": rail.mtu}
+        entry = {**shown, "state": "planned" if planned and rail.interface in {*change.act, *change.settings} else reached}
+        ports.setdefault(rail.port, {"rails": []})["rails"].append(entry)
+    return {
+        "changed": changed,
+        "ports": ports,
+        "backend": change.backend or None,
+        "backup": {"directory": _record.FOLDER, "moved": change.moved},
+        "rollback": {"id": None, "state": "none"},
+        "diff": change.diff,
+        "warnings": change.warnings,
+    }

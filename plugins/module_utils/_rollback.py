@@ -1,0 +1,307 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The automatic rollback: puts a node's old files and the old live state of its interfaces back.
+
+This file is a script as well. Arming copies its text beside the data, and the copy runs by itself (``restore.py fire|boot``) when the
+module that armed it is long gone; so it imports the standard library alone, and every path and command comes from the data:
+
+``armed.json``: ``{id, deadline, interfaces, files: [entry], commands: [{argv, boot}], live: {interface: Live}, unit, boot_files, last}``.
+It is renamed to ``firing.json`` or ``confirmed.json`` by whoever comes first: the rename is the lock between the timer and the module.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+ARMED, FIRING, CONFIRMED = "armed.json", "firing.json", "confirmed.json"
+LOCK = "/run/gb10-link.lock"
+SETTLE = 8.0
+"""Seconds that networkd or NetworkManager get to bring an interface's own addresses back before they are added by hand."""
+
+
+class Result(NamedTuple):
+    """What a command left behind; ``rc`` 127 when there is no such command, 124 when it did not end in time."""
+
+    rc: int
+    out: str
+    err: str
+
+
+class Meta(NamedTuple):
+    """Attributes of a file; ``target`` is set for a symbolic link."""
+
+    mode: int
+    uid: int
+    gid: int
+    mtime_ns: int
+    target: str | None
+
+
+class Machine:
+    """The node: everything the link code does to it goes through here."""
+
+    def run(self, argv: Sequence[str], timeout: float = 30.0) -> Result:
+        """Run a command in the C locale, without a shell; never raises."""
+        path = os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
+        environment = {**os.environ, "LC_ALL": "C", "PATH": path}
+        try:
+            done = subprocess.run(
+                list(argv), stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout, env=environment, encoding="utf-8", errors="replace", check=False
+            )
+        except subprocess.TimeoutExpired:
+            return Result(124, "", "no answer in time")
+        except OSError as error:
+            return Result(127, "", str(error))
+        return Result(done.returncode, done.stdout, done.stderr)
+
+    def read(self, path: str) -> bytes | None:
+        """Content of a file, None when there is none."""
+        try:
+            with open(path, "rb") as file:
+                return file.read()
+        except OSError:
+            return None
+
+    def meta(self, path: str) -> Meta | None:
+        """Attributes of a file (a link is not followed), None when there is none."""
+        try:
+            found = os.lstat(path)
+        except OSError:
+            return None
+        target = os.readlink(path) if stat.S_ISLNK(found.st_mode) else None
+        return Meta(stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid, found.st_mtime_ns, target)
+
+    def write(self, path: str, content: bytes, meta: Meta) -> None:
+        """Write a file (or link) so that a crash leaves the old or the new one, with these attributes; mtime 0 means now."""
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        temporary = f"{os.path.dirname(path)}/.{os.path.basename(path)}.new"
+        self.remove(temporary)
+        if meta.target is not None:
+            os.symlink(meta.target, temporary)
+        else:
+            with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(content)
+                os.fchown(file.fileno(), meta.uid, meta.gid)
+                os.fchmod(file.fileno(), meta.mode)
+                file.flush()
+                os.fsync(file.fileno())
+            if meta.mtime_ns:
+                os.utime(temporary, ns=(meta.mtime_ns, meta.mtime_ns))
+        os.rename(temporary, path)
+
+    def poke(self, path: str, value: str) -> bool:
+        """Write a kernel setting in place."""
+        try:
+            with open(path, "w", encoding="ascii") as file:
+                file.write(value)
+        except OSError:
+            return False
+        return True
+
+    def rename(self, old: str, new: str) -> bool:
+        """Rename; False when ``old`` is not there (any more)."""
+        try:
+            os.rename(old, new)
+        except OSError:
+            return False
+        return True
+
+    def remove(self, path: str) -> None:
+        """Remove a file or a whole folder, if it is there."""
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path)
+        else:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+
+    def names(self, path: str) -> list[str]:
+        """Sorted names in a folder, empty when there is none."""
+        try:
+            return sorted(os.listdir(path))
+        except OSError:
+            return []
+
+    def prune(self, path: str) -> None:
+        """Remove a folder and its parents as far as they are empty."""
+        with contextlib.suppress(OSError):
+            os.removedirs(path)
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        return time.time()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
+    @contextlib.contextmanager
+    def locked(self, wait: float) -> Iterator[bool]:
+        """Hold the lock of the link code; yields False when another run still has it after ``wait`` seconds."""
+        with open(LOCK, "w", encoding="ascii") as file:
+            until, held = time.monotonic() + wait, False
+            while not held:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    held = True
+                except OSError:
+                    if time.monotonic() >= until:
+                        break
+                    time.sleep(0.1)
+            yield held
+
+
+def keep(machine: Machine, path: str, folder: str) -> dict[str, Any]:
+    """Copy a file into ``folder``; returns the entry by which :func:`give_back` restores it, also when there is no such file."""
+    meta = machine.meta(path)
+    if meta is None:
+        return {"path": path, "meta": None}
+    machine.write(f"{folder}/files{path}", machine.read(path) or b"" if meta.target is None else b"", meta)
+    return {"path": path, "meta": list(meta)}
+
+
+def give_back(machine: Machine, entry: dict[str, Any], folder: str) -> None:
+    """Make the file of ``entry`` what it was when it was kept; a file that is still the same is not touched."""
+    path = entry["path"]
+    if entry["meta"] is None:
+        machine.remove(path)
+        return
+    meta = Meta(*entry["meta"])
+    content = machine.read(f"{folder}/files{path}") if meta.target is None else b""
+    if content is None:
+        raise FileNotFoundError(f"{folder}/files{path} is gone")
+    if machine.meta(path) != meta or machine.read(path) != content:
+        machine.write(path, content, meta)
+
+
+def addresses(machine: Machine) -> dict[str, dict[str, Any]]:
+    """``{interface: {up, mtu, master, addresses: [CIDR], dynamic: [CIDR]}}``; ``dynamic`` ones have a lease and are their owner's affair."""
+    try:
+        rows = json.loads(machine.run(["ip", "-j", "address", "show"]).out or "[]")
+    except ValueError:
+        rows = []
+    found = {}
+    for row in rows:
+        infos = [(f"{info['local']}/{info['prefixlen']}", bool(info.get("dynamic"))) for info in row.get("addr_info", []) if "local" in info]
+        found[row["ifname"]] = {
+            "up": "UP" in row.get("flags", []),
+            "mtu": row.get("mtu"),
+            "master": row.get("master"),
+            "addresses": sorted(cidr for cidr, dynamic in infos if not dynamic),
+            "dynamic": sorted(cidr for cidr, dynamic in infos if dynamic),
+        }
+    return found
+
+
+def put_back(machine: Machine, live: dict[str, Any], boot: bool = False) -> list[str]:
+    """Give every interface its former owner and live state back; returns what did not come back, in sentences.
+
+    :param live: ``{interface: State | None}``, a State as ``_link/_live.py`` captures it; None means that the interface was not there.
+    :param boot: the interfaces' owners have not started yet: only what the kernel alone keeps is put back.
+    """
+    present = addresses(machine)
+    old = {interface: state for interface, state in live.items() if state is not None and interface in present}
+    for interface, state in old.items() if not boot else ():
+        for command in _owner_commands(interface, state):
+            machine.run(command)
+    until = machine.now() + (0 if boot else SETTLE)
+    while machine.now() < until and any(set(state["addresses"]) - set(present[interface]["addresses"]) for interface, state in old.items()):
+        machine.sleep(0.2)
+        present = {**present, **addresses(machine)}
+    for interface, state in old.items():
+        for path, value in state["sysctl"].items():
+            machine.poke(f"/proc/sys/{path}", value)
+        for command in _kernel_commands(interface, state, present[interface], boot):
+            machine.run(command)
+    now = addresses(machine)
+    keys = ("mtu",) if boot else ("up", "mtu", "addresses")
+    return [
+        f"{interface} {key} is {now[interface][key]} instead of {state[key]}"
+        for interface, state in old.items()
+        if interface in now
+        for key in keys
+        if now[interface][key] != state[key]
+    ]
+
+
+def _owner_commands(interface: str, state: dict[str, Any]) -> list[list[str]]:
+    """Hand the interface back to whoever had it."""
+    if state["owner"] == "NetworkManager":
+        commands = [["nmcli", "device", "set", interface, "managed", "yes"]]
+        if state["connection"]:
+            commands.append(["nmcli", "--wait", "0", "connection", "up", "uuid", state["connection"], "ifname", interface])
+        return commands
+    release = [["nmcli", "device", "set", interface, "managed", "no"]] if state["networkmanager"] else []
+    return release + ([["networkctl", "reconfigure", interface]] if state["owner"] == "networkd" else [])
+
+
+def _kernel_commands(interface: str, state: dict[str, Any], now: dict[str, Any], boot: bool) -> list[list[str]]:
+    """What is left to do by hand once the owner had its time."""
+    commands = [["ip", "link", "set", "dev", interface, "mtu", str(state["mtu"])]] if now["mtu"] != state["mtu"] else []
+    if boot:
+        return commands
+    commands += [["ip", "address", "del", cidr, "dev", interface] for cidr in now["addresses"] if cidr not in state["addresses"]]
+    if now["up"] != state["up"]:
+        commands.append(["ip", "link", "set", "dev", interface, "up" if state["up"] else "down"])
+    commands += [["ip", "address", "replace", cidr, "dev", interface] for cidr in state["addresses"] if cidr not in now["addresses"]]
+    return commands + [["ip", "route", "replace", *route, "dev", interface] for route in state["routes"]]
+
+
+def fire(machine: Machine, folder: str, boot: bool = False) -> dict[str, Any] | None:
+    """Put everything back and vanish; returns what is also left in the file ``last``, None when there was nothing (any more) to put back."""
+    machine.rename(f"{folder}/{ARMED}", f"{folder}/{FIRING}")
+    content = machine.read(f"{folder}/{FIRING}")
+    if content is None:
+        finished = machine.read(f"{folder}/{CONFIRMED}")
+        if finished is not None:
+            vanish(machine, folder, json.loads(finished))
+        return None
+    data = json.loads(content)
+    problems = []
+    for entry in data["files"]:
+        try:
+            give_back(machine, entry, folder)
+        except OSError as error:
+            problems.append(f"{entry['path']}: {error}")
+    for command in data["commands"]:
+        done = machine.run(command["argv"]) if command["boot"] or not boot else Result(0, "", "")
+        if done.rc != 0:
+            problems.append(f"{' '.join(command['argv'])}: {(done.err or done.out).strip() or done.rc}")
+    problems += put_back(machine, data["live"], boot)
+    outcome = {"id": data["id"], "when": machine.now(), "at": "boot" if boot else "run", "problems": problems}
+    machine.write(data["last"], json.dumps(outcome).encode(), Meta(0o600, 0, 0, 0, None))
+    vanish(machine, folder, data)
+    return outcome
+
+
+def vanish(machine: Machine, folder: str, data: dict[str, Any]) -> None:
+    """Take the timer, the boot-time unit and the folder away."""
+    machine.run(["systemctl", "stop", f"{data['unit']}.timer"])
+    for path in data["boot_files"]:
+        machine.remove(path)
+    machine.remove(folder)
+    for path in {os.path.dirname(entry["path"]) for entry in data["files"]} | {os.path.dirname(folder)}:
+        if path.startswith(os.path.dirname(folder)):
+            machine.prune(path)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run as the script that lies beside the data; a module that still holds the lock gets ten seconds to notice."""
+    machine = Machine()
+    with machine.locked(10.0):
+        outcome = fire(machine, os.path.dirname(os.path.abspath(argv[0])), boot=argv[1:] == ["boot"])
+    return 1 if outcome and outcome["problems"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
