@@ -17,7 +17,7 @@ description:
   - Where only small packets pass, the largest one that does is searched.
   - A path that does not work is a result, not a failure of this module; M(gb10.cluster.connectx_ping) takes less than two seconds when all do.
 author:
-  - gb10.cluster contributors (@gb10)
+  - gb10.cluster maintainers (@gb10)
 extends_documentation_fragment:
   - gb10.cluster._attributes.info
   - gb10.cluster._connectx
@@ -85,7 +85,7 @@ paths:
     rtt_ms: {description: Mean round trip in milliseconds., type: float, returned: always, sample: 0.068}
     small_ok: {description: Small packets pass., type: bool, returned: always, sample: true}
     full_ok: {description: Packets of the full MTU pass., type: bool, returned: always, sample: true}
-    neighbour_mac: {description: MAC address that answered for the target; null when none did., type: str, returned: always, sample: "3c:6d:66:01:02:03"}
+    neighbour_mac: {description: MAC address that answered; null when none did., type: str, returned: always, sample: "3c:6d:66:01:02:03"}
     expected_mac: {description: MAC address of the peer's rail as given., type: str, returned: always, sample: "3c:6d:66:01:02:03"}
     mac_ok: {description: Both are the same; null when one is not known., type: bool, returned: always, sample: true}
     reason: {description: Why packets do not pass., type: str, returned: always, sample: nobody answers ARP for its address}
@@ -104,7 +104,12 @@ from ansible_collections.gb10.cluster.plugins.module_utils._connectx._argspec im
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._machine import Machine
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._sysfs import discover
 
-PEER = {"peer": {"type": "str", "required": True}, "subnet": {"type": "int", "required": True}, "address": {"type": "str", "required": True}, "mac": {"type": "str"}}
+PEER = {
+    "peer": {"type": "str", "required": True},
+    "subnet": {"type": "int", "required": True},
+    "address": {"type": "str", "required": True},
+    "mac": {"type": "str"},
+}
 
 
 def main() -> None:

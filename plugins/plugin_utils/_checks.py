@@ -1,0 +1,120 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The check engine: rows of a catalogue in, results out. What there is to check is data in ``_checks_catalogue.yml``.
+
+A row asks ``query``, a JMESPath expression, of one thing at a time and holds the answer against ``expect``.
+``applies_to`` says what that thing is: every ``node``, or every ``port``, ``rail``, ``route`` or ``path`` of every node,
+or the ``cluster``, which is asked once. The shapes of these things are in ``_checks_document.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypedDict
+
+from ansible_collections.gb10.cluster.plugins.module_utils._message import message
+from ansible_collections.gb10.cluster.plugins.plugin_utils._checks_rows import (
+    CLUSTER,
+    OPERATORS,
+    SCOPES,
+    SEVERITIES,
+    Check,
+    CheckError,
+    compiled,
+    operand_query,
+    text,
+)
+
+try:
+    from jmespath.exceptions import JMESPathError, JMESPathTypeError
+except ImportError:
+    JMESPathError = JMESPathTypeError = CheckError
+
+
+class Result(TypedDict):
+    """One result; ``status`` is ``pass``, ``warn``, ``fail`` or ``skip``, ``host`` a node or ``cluster``."""
+
+    id: str
+    title: str
+    host: str
+    status: str
+    message: str
+    fix: str
+
+
+def _ask(check: Check, key: str, expression: str, thing: dict[str, Any]) -> Any:
+    """Evaluate an expression; what it can not do with an absent (null) value is no answer, any other misuse an error."""
+    name, fix = f"check {check['id']}: {key}", "Correct the expression."
+    try:
+        return compiled(name, expression).search(thing)
+    except JMESPathTypeError as error:
+        if error.actual_type in ("null", "NoneType"):
+            return None
+        raise CheckError(message(name, f"{text(list(error.expected_types))} for {error.function_name}()", error.actual_type, fix)) from error
+    except JMESPathError as error:
+        raise CheckError(message(name, "an expression that can be evaluated", " ".join(str(error).split()), fix)) from error
+
+
+def _verdict(check: Check, thing: dict[str, Any]) -> tuple[str, str]:
+    """Judge one thing: ``(status, text)``, where the text of a pass is what was found and that of a skip the reason."""
+    what = f"{thing['label']}: {check['title']}"
+    (operator, operand), = check["expect"].items()
+    found = _ask(check, "query", check["query"], thing)
+    wanted = operand_query(check)
+    operand = _ask(check, "expect", wanted, thing) if wanted else operand
+    for answer, query in ((found, check["query"]), (operand, wanted)):
+        if answer is None:
+            return "skip", thing.get("unknown") or f"nothing known ({query})"
+    rule = OPERATORS[operator]
+    try:
+        holds, seen = rule["holds"](found, operand), rule["found"](found)
+    except (TypeError, KeyError) as error:
+        shape = "a list of {host, value}" if check["applies_to"] == CLUSTER else "a value"
+        raise CheckError(message(f"check {check['id']}: query", f"{shape} that {operator} can judge", repr(found), "Correct the query.")) from error
+    if not seen:
+        return "skip", f"nothing known ({check['query']})"
+    if holds:
+        return "pass", seen
+    return check["severity"], message(what, rule["expected"].format(text(operand)), seen, check["fix"])  # type: ignore[return-value]
+
+
+def _judged(check: Check, host: str, things: list[dict[str, Any]]) -> Iterable[Result]:
+    """Judge the things of one host: one result for each that is not right, else one for all together."""
+    verdicts = [(thing, *_verdict(check, thing)) for thing in things if "when" not in check or _ask(check, "when", check["when"], thing)]
+
+    def result(status: str, says: str, fix: str = "") -> Result:
+        return Result(id=check["id"], title=check["title"], host=host, status=status, message=says, fix=fix)
+
+    wrong = [(status, says) for _thing, status, says in verdicts if status in SEVERITIES]
+    yield from (result(status, says, check["fix"]) for status, says in wrong)
+    skipped: dict[str, list[str]] = {}
+    for thing, status, says in verdicts:
+        if status == "skip":
+            skipped.setdefault(says, []).append(thing["label"])
+    yield from (result("skip", f"{', '.join(labels)}: {check['title']} - not checked: {reason}.") for reason, labels in skipped.items())
+    right = dict.fromkeys(says for _thing, status, says in verdicts if status == "pass")
+    if right and not wrong and not skipped:
+        yield result("pass", f"{host}: {check['title']} - {'; '.join(right)}")
+
+
+def evaluate(checks: list[Check], document: dict[str, Any]) -> list[Result]:
+    """Hold every row of ``prepared`` against the document; the order is that of the catalogue, then that of the nodes.
+
+    A node that is not part of the run (its ``absent`` says why) gives one result of its own and is asked nothing.
+    :raises CheckError: for an expression that misuses what it found.
+    """
+    present = [node for node in document["nodes"] if not node.get("absent")]
+    results = [
+        Result(id="node", title="node", host=node["name"], status="skip", message=f"{node['name']}: not checked: {node['absent']}.", fix="")
+        for node in document["nodes"]
+        if node.get("absent")
+    ]
+    for check in checks:
+        scope = check["applies_to"]
+        if scope == CLUSTER:
+            results += _judged(check, CLUSTER, [{"label": CLUSTER, "nodes": present}])
+            continue
+        for node in present:
+            results += _judged(check, node["name"], [node] if scope == "node" else node[SCOPES[scope]])
+    return results

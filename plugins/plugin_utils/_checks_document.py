@@ -1,0 +1,154 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Lays plan and facts side by side, so that a check is one small question about one thing.
+
+A node: ``{name, label, absent, unknown, reached, system, facts, plan, nccl, ports, rails, routes, paths}``.
+
+* ``facts`` is what ``connectx_info`` returns, ``system`` what Ansible gathered, ``plan`` the slice, ``nccl`` the library; each may be null.
+* a port: ``{label, port, planned, cable, rails_found, module}``, one for each planned port;
+* a rail: ``{label, port, rail, planned: {address, cidr, mtu, speed_mbps}, present}`` and all facts of that rail;
+* a route: ``{label, destination, interface, clash, wider}``, texts that say how it lies to the rail subnets, or null;
+* a path: what ``connectx_ping`` returns, with a label.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+from typing import Any
+
+SPEED_MBPS = {"100G": 100_000, "200G": 200_000}
+Network = ipaddress.IPv4Network
+
+
+def document(request: dict[str, Any]) -> dict[str, Any]:
+    """Build ``{nodes: […]}``, in the order of the plan.
+
+    :param request: ``plan`` (the fabric plan), ``hosts`` (that the run still has), ``hosts_all`` (that it began with),
+        and by host: ``system`` (facts gathered by Ansible), ``connectx``, ``ping``, ``nccl`` (what these modules returned).
+    """
+    plan = request["plan"]
+    subnets = [Network(subnet["cidr"]) for subnet in plan["subnets"]]
+    return {"nodes": [_node(name, slice_, subnets, request) for name, slice_ in plan["nodes"].items()]}
+
+
+def _returned(request: dict[str, Any], kind: str, name: str) -> dict[str, Any]:
+    value: dict[str, Any] = (request.get(kind) or {}).get(name) or {}
+    return value
+
+
+def _node(name: str, slice_: dict[str, Any], subnets: list[Network], request: dict[str, Any]) -> dict[str, Any]:
+    hosts, hosts_all = request["hosts"], request["hosts_all"]
+    if name not in hosts_all:
+        return {"name": name, "absent": "not part of this run"}
+    facts = _returned(request, "connectx", name).get("connectx")
+    rails = list(_rails(name, slice_, facts))
+    ping = _returned(request, "ping", name)
+    reason = "no facts, see above" if name in hosts else "it could not be reached, or failed earlier"
+    return {
+        "name": name,
+        "label": name,
+        "absent": None,
+        "unknown": None if facts else reason,
+        "reached": name in hosts,
+        "system": _returned(request, "system", name) or None,
+        "facts": facts,
+        "plan": slice_,
+        "nccl": _returned(request, "nccl", name) or None,
+        "ports": list(_ports(name, slice_, facts)),
+        "rails": rails,
+        "routes": list(_routes(name, rails, subnets, facts)),
+        "paths": [{**path, "label": f"{name} to {path['peer']}, {path['port']} rail {path['rail']}"} for path in ping.get("paths") or []],
+    }
+
+
+def _planned_and_found(slice_: dict[str, Any], facts: dict[str, Any] | None) -> Iterable[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """``(port, as planned, as found)``; nothing for a node without any part of its card, whose ports nobody need ask about."""
+    if facts and facts["ports"]:
+        for port, planned in slice_["ports"].items():
+            yield port, planned, facts["ports"].get(port) or {"rails": [], "module": {}}
+
+
+def _ports(name: str, slice_: dict[str, Any], facts: dict[str, Any] | None) -> Iterable[dict[str, Any]]:
+    for port, planned, found in _planned_and_found(slice_, facts):
+        yield {
+            "label": f"{name} {port}",
+            "port": port,
+            "planned": planned,
+            "cable": cable(found),
+            "rails_found": [f"rail {rail['rail']}" for rail in found["rails"]],
+            "module": found["module"],
+        }
+
+
+def cable(port: dict[str, Any]) -> bool | None:
+    """Tell whether a cable is in a cage; None when nobody knows.
+
+    A link or a readable module is a cable. No cable is what ethtool says in so many words, or a port whose rails are up
+    without link while its module can not be read. A rail that is down says nothing: it reports no link for that reason.
+    """
+    rails = port["rails"]
+    if port["module"] or any(rail["carrier"] for rail in rails):
+        return True
+    if any("cable" in (rail["link_reason"] or "").lower() for rail in rails):
+        return False
+    return False if rails and all(rail["up"] and rail["carrier"] is False for rail in rails) else None
+
+
+def _rails(name: str, slice_: dict[str, Any], facts: dict[str, Any] | None) -> Iterable[dict[str, Any]]:
+    for port, planned, found in _planned_and_found(slice_, facts):
+        by_number = {rail["rail"]: rail for rail in found["rails"]}
+        for rail in planned["rails"]:
+            seen = by_number.get(rail["rail"], {})
+            interface = f" ({seen['interface']})" if seen else ""
+            yield {
+                **seen,
+                "label": f"{name} {port} rail {rail['rail']}{interface}",
+                "port": port,
+                "rail": rail["rail"],
+                "present": bool(seen),
+                "unknown": None if seen else "this rail is missing",
+                "planned": {
+                    "address": rail["address"],
+                    "cidr": f"{rail['address']}/{rail['prefix']}",
+                    "mtu": slice_["mtu"],
+                    "speed_mbps": SPEED_MBPS.get(planned["speed"]),
+                },
+            }
+
+
+def _routes(name: str, rails: list[dict[str, Any]], subnets: list[Network], facts: dict[str, Any] | None) -> Iterable[dict[str, Any]]:
+    """The IPv4 routes of a node that are not the fabric's own.
+
+    A route over a planned rail is left to ``connectx_link``, which says who claims that rail; one over another port of the
+    card that we configured earlier goes away with this run.
+    """
+    if not facts:
+        return
+    own = {rail["interface"] for rail in rails if rail["present"]}
+    own |= {rail["interface"] for port in facts["ports"].values() for rail in port["rails"] if any(claim["ours"] for claim in rail["claims"])}
+    for route in facts["routes"]:
+        if route["interface"] in own:
+            continue
+        clash, wider = relation(Network(route["destination"], strict=False), route["gateway"] is None, subnets)
+        yield {**route, "label": f"{name} route {route['destination']} ({route['interface']})", "clash": clash, "wider": wider}
+
+
+def relation(route: Network, connected: bool, subnets: list[Network]) -> tuple[str | None, str | None]:
+    """Say how a route lies to the rail subnets: ``(clash, wider)``.
+
+    A clash can not work: the route is connected and meets a subnet in any way, or it is equal to one or more specific.
+    A wider one, through a gateway, loses against the subnet; the default route is wider than everything and not worth a word.
+    """
+    met = [subnet for subnet in subnets if route.overlaps(subnet)]
+    if not met:
+        return None, None
+    names = ", ".join(map(str, met))
+    if route in met:
+        return f"equal to {route}", None
+    if route.prefixlen > met[0].prefixlen:
+        return f"inside {names}", None
+    if connected:
+        return f"around {names}", None
+    return None, f"around {names}" if route.prefixlen else None
