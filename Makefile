@@ -87,7 +87,7 @@ docs: $(MAIN)/.made tree ## documentation of plugins and roles
 	@$(GATE) $@ env -C $(MAIN_TREE) antsibull-docs lint-collection-docs --plugin-docs .
 
 sanity: $(MAIN)/.made tree system ## all of ansible-test sanity, main lane, and node code on Python 3.10
-	@$(GATE) $@ tests/gates/sanity.sh $(MAIN) $(MAIN_TREE) $(NODE_PYTHON)
+	@$(GATE) $@ tests/gates/sanity.sh $(MAIN) $(MAIN_TREE) $(or $(NODE_PYTHON),none)
 
 build: $(MAIN)/.made tree ## the tarball
 	@$(GATE) $@ ansible-galaxy collection build $(MAIN_TREE) --output-path $(dir $(TARBALL)) --force

@@ -13,7 +13,8 @@ trap 'rm -rf "$folder"' EXIT
 cp -r "$inventories" "$folder/inventories"
 cd "$folder"
 samples=(inventories/*/)
-export ANSIBLE_COLLECTIONS_PATH=$folder ANSIBLE_HOME=$folder/.ansible ANSIBLE_CONFIG=/dev/null
+export ANSIBLE_COLLECTIONS_PATH=$folder ANSIBLE_HOME=$folder/.ansible ANSIBLE_CONFIG=$folder/ansible.cfg
+touch "$ANSIBLE_CONFIG"
 
 ansible-galaxy collection install --offline -p "$folder" "$tarball"
 for inventory in "${samples[@]}"; do
