@@ -26,6 +26,8 @@ if [ ! -e "$bootstrap" ]; then
     printf 'import ensurepip\nensurepip.bootstrap(default_pip=True)\n' >"$bootstrap"
 fi
 
+python_folder=$PWD/.build/python
+mkdir -p "$python_folder"
 cd "$tree"
 export PIP_QUIET=1
 status=0
@@ -33,10 +35,9 @@ ansible-test sanity --color no --python "$python" || status=1
 if [ "$node_python" = none ]; then
     echo "skipped: compile and import of node code on Python 3.10, because this machine has no such Python"
 elif [ -n "$node_python" ]; then
-    # found by name in PATH
-    mkdir -p tests/output/python
-    ln -sf "$node_python" tests/output/python/
-    PATH="$PWD/tests/output/python:$PATH" ansible-test sanity --color no --python "${node_python##*python}" --test compile --test import || status=1
+    # ansible-test finds it by its name in PATH
+    ln -sf "$node_python" "$python_folder/"
+    PATH="$python_folder:$PATH" ansible-test sanity --color no --python "${node_python##*python}" --test compile --test import || status=1
 fi
 if [ $status -ne 0 ]; then
     echo "sanity - expected no failure, found those above. Repair them; ansible-test sanity --test NAME PATH runs one again."
