@@ -70,7 +70,7 @@ connectx:
                modules: {mlx5_core: true, mlx5_ib: true, ib_uverbs: true, rdma_ucm: true}}
     hotplug:
       description:
-        - Hot-plug power saving of the card, whether its marker file exists, and the kernel's lines about cables since boot with their time in epoch seconds.
+        - Hot-plug power saving of the card, whether its marker file exists, and the kernel's lines about cables since boot (time in epoch seconds).
         - C(plugged_after_boot) is V(true) when a cable was plugged in more than 30 seconds after boot, V(null) when the journal can not be read.
       type: dict
       returned: always
@@ -128,11 +128,11 @@ connectx:
             driver: {description: Driver, type: str, returned: always, sample: mlx5_core}
             firmware: {description: Firmware version, type: str, returned: always, sample: 28.45.4028}
             psid: {description: Board identity of the firmware, type: str, returned: always, sample: NVD0000000087}
-            speed_mbps: {description: Link speed in 10^6 bit/s; both rails of a port show the speed of their cable, type: int, returned: always, sample: 200000}
+            speed_mbps: {description: Speed of the cable in 10^6 bit/s; both rails show it, type: int, returned: always, sample: 200000}
             lanes: {description: Lanes of the link, type: int, returned: always, sample: 4}
             link_detected: {description: Whether ethtool sees a link, type: bool, returned: always, sample: true}
             link_reason: {description: Why there is no link in the words of the kernel, type: str, returned: always, sample: null}
-            fec: {description: Forward error correction in the words of ethtool, type: dict, returned: always, sample: {configured: [Auto], active: [RS]}}
+            fec: {description: Error correction in the words of ethtool, type: dict, returned: always, sample: {configured: [Auto], active: [RS]}}
             gids:
               description: The used rows of the GID table. C(ipv4) is set for mapped addresses.
               type: list
@@ -149,13 +149,14 @@ connectx:
               sample: {packet_seq_err: 0, port_rcv_data: 4711, rx_discards_phy: 0}
             claims:
               description:
-                - Configuration that reaches the interface, what runs it now (C(effective)) first.
-                - C(shared_with) names what else the same file configures, C(pattern) the wildcard that matched, C(ours) what this collection wrote.
+                - Configuration that reaches the interface, what runs it now (C(effective)) first. C(ours) is what this collection wrote.
+                - C(shared_with) names what else the same file configures, C(pattern) the wildcard that matched.
               type: list
               elements: dict
               returned: always
-              sample: [{source: netplan, name: enp1s0f0np0, file: /etc/netplan/40-cx7.yaml, ours: false, shared_with: [enP2p1s0f0np0], pattern: null, effective: true}]
-            sysctl: {description: Live ARP and reverse path settings, type: dict, returned: always, sample: {arp_ignore: 1, arp_announce: 2, rp_filter: 2}}
+              sample: [{source: netplan, name: enp1s0f0np0, file: /etc/netplan/40-cx7.yaml, ours: false, shared_with: [enP2p1s0f0np0],
+                        pattern: null, effective: true}]
+            sysctl: {description: Live ARP settings, type: dict, returned: always, sample: {arp_ignore: 1, arp_announce: 2, rp_filter: 2}}
     backend:
       description: What configures new interfaces here, V(netplan-networkd), V(netplan-networkmanager) or V(networkmanager).
       type: str

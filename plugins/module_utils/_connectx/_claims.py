@@ -117,11 +117,12 @@ def matches(item: Definition, device: Device) -> bool:
     """Whether netplan would apply the definition to the device."""
     if item.match is None or item.kind not in ("ethernets", "wifis", "modems", "nm-devices"):
         return item.name == device.name
-    drivers = item.match.get("driver", [])
+    driver = item.match.get("driver", [])
+    drivers = [driver] if isinstance(driver, str) else driver
     tests = {
         "name": lambda value: fnmatch.fnmatchcase(device.name, str(value)),
         "macaddress": lambda value: str(value).lower() == device.mac,
-        "driver": lambda _value: any(fnmatch.fnmatchcase(device.driver or "", str(one)) for one in ([drivers] if isinstance(drivers, str) else drivers)),
+        "driver": lambda _value: any(fnmatch.fnmatchcase(device.driver or "", str(one)) for one in drivers),
     }
     return all(test(item.match[key]) for key, test in tests.items() if key in item.match)
 

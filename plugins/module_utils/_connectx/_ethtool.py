@@ -50,7 +50,10 @@ def _pairs(text: str) -> dict[str, str]:
 
 
 def link(text: str) -> dict[str, Any]:
-    """``ethtool IF`` to ``{speed_mbps, lanes, link_detected, link_reason}``; unknown is None. ``link_reason`` is the kernel's word for a link that is down."""
+    """``ethtool IF`` to ``{speed_mbps, lanes, link_detected, link_reason}``; unknown is None.
+
+    ``link_reason`` is the kernel's word for a link that is down.
+    """
     pairs = _pairs(text)
     speed = re.match(r"(\d+)Mb/s", pairs.get("Speed", ""))
     lanes = re.match(r"\d+$", pairs.get("Lanes", ""))
@@ -83,7 +86,7 @@ def fec(text: str) -> dict[str, list[str]]:
 
 
 def module(text: str) -> dict[str, str]:
-    """``ethtool -m IF`` to the few fields that identify a cable: identifier, connector, type, technology, length, vendor, part_number, serial_number, revision."""
+    """``ethtool -m IF`` to the few fields that identify a cable, as :data:`_MODULE` names them; empty without a cable."""
     pairs = _pairs(text)
     fields: dict[str, str] = {}
     for name, field in _MODULE.items():

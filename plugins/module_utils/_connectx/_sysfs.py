@@ -47,7 +47,8 @@ def discover(machine: Machine, interfaces: dict[str, list[str]]) -> tuple[dict[s
             if machine.exists(f"{NET}/{name}"):
                 ports.setdefault(port, {})[rail] = name
             else:
-                problems.append(message(f"{port} rail {rail}: interface", name, "no such device", "Correct fabric_interfaces, or reboot with the cable in."))
+                fix = "Correct fabric_interfaces, or reboot with the cable in."
+                problems.append(message(f"{port} rail {rail}: interface", name, "no such device", fix))
     named = {name for names in interfaces.values() for name in names}
     found = [item for item in _functions(machine) if item.interface not in named]
     for item in found:

@@ -142,7 +142,7 @@ def rollback(machine: Machine) -> tuple[Rollback | None, list[str]]:
             "interfaces": [str(name) for name in data.get("interfaces", [])],
         }
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        fix = "Remove it with connectx_link state=absent, or by hand once the links are as you want them."
+        fix = "Look at the links, then remove the file."
         unknown: Rollback = {"id": "", "deadline": 0.0, "seconds_left": 0.0, "interfaces": []}
         return unknown, [message(_names.ROLLBACK_ARMED, "an armed rollback", f"{type(error).__name__}: {error}", fix)]
     return armed, []

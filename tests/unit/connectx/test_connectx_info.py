@@ -1,0 +1,64 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The module: the slice goes in as it is, the facts come out, wrong names are refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from ansible.module_utils.testing import patch_module_args
+
+from ansible_collections.gb10.cluster.plugins.module_utils._connectx._types import Connectx
+from ansible_collections.gb10.cluster.plugins.modules import connectx_info
+
+SLICE = {
+    "mtu": 9000, "ipv6_link_local": False, "interfaces": {"p0": ["aerial00", "aerial02"]},
+    "ports": {
+        "p0": {"peer": {"node": "spark-2", "port": "p0"}, "speed": "200G", "rails": [{"rail": 0, "address": "10.77.0.1", "prefix": 24, "subnet": 0}]},
+    },
+}  # fmt: skip
+
+
+def run(capsys: pytest.CaptureFixture[str], **arguments: Any) -> tuple[int, dict[str, Any]]:
+    """Run the module: exit status and what it returned."""
+    with patch_module_args(arguments), pytest.raises(SystemExit) as ended:
+        connectx_info.main()
+    return int(str(ended.value.code or 0)), json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_the_slice_is_accepted_as_it_is(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, check: bool) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(connectx_info, "collect", lambda interfaces: seen.append(interfaces) or {"ports": {}})
+    assert run(capsys, **SLICE, _ansible_check_mode=check)[1]["connectx"] == {"ports": {}}
+    assert seen == [SLICE["interfaces"]]
+
+
+def test_a_machine_that_is_no_gb10_is_told_about_all_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    status, result = run(capsys)
+    assert (status, result["changed"], set(result["connectx"])) == (0, False, set(Connectx.__annotations__))
+
+
+FIX = "Write them as in the plan, p0: [aerial00, aerial02]."
+
+
+@pytest.mark.parametrize(
+    ("interfaces", "expected"),
+    [
+        ({"p2": ["a", "b"]}, f"interfaces - expected the ports p0 and p1, found p2. {FIX}"),
+        ({"p0": "aerial00"}, f"interfaces.p0 - expected two device names, rail 0 first, found 'aerial00'. {FIX}"),
+        ({"p0": ["a"]}, f"interfaces.p0 - expected two device names, rail 0 first, found ['a']. {FIX}"),
+        ({"p0": ["a", "a"]}, f"interfaces.p0 - expected two device names, rail 0 first, found ['a', 'a']. {FIX}"),
+        (
+            {"p0": ["a", 1], "p1": ["a", ""]},
+            f"interfaces.p0 - expected two device names, rail 0 first, found ['a', 1]. {FIX}\n"
+            f"interfaces.p1 - expected two device names, rail 0 first, found ['a', '']. {FIX}",
+        ),
+    ],
+)
+def test_wrong_names_are_refused(capsys: pytest.CaptureFixture[str], interfaces: dict[str, Any], expected: str) -> None:
+    status, result = run(capsys, interfaces=interfaces)
+    assert (status, result["failed"], result["msg"]) == (1, True, expected)
