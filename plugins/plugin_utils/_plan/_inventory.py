@@ -1,0 +1,177 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The request, built from what an inventory says."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ansible.errors import AnsibleError
+
+from .._plain import plain
+from . import _read
+from ._notes import Notes, closest, listed, shown
+
+GROUPS = ("gb10_nodes", "gb10_switches")
+
+SETTINGS = {
+    "fabric_topology": "topology",
+    "fabric_supernet": "supernet",
+    "fabric_mtu": "mtu",
+    "fabric_roce": "roce",
+    "fabric_rail_prefix": "rail_prefix",
+    "fabric_ipv6_link_local": "ipv6_link_local",
+    "fabric_reserved": "reserved",
+    "fabric_cables": "cables",
+}
+"""Variable that is the same for the whole fabric -> its key in the request."""
+
+NODE_VARIABLES = {"fabric_node_id": "id", "fabric_management": "management", "fabric_interfaces": "interfaces", "ansible_host": "address"}
+SWITCH_VARIABLES = {
+    "fabric_switch_model": "model",
+    "fabric_switch_managed": "managed",
+    "fabric_switch_bridge": "bridge",
+    "fabric_switch_vlan": "vlan",
+    "ansible_host": "address",
+}
+"""Variable of one host -> its key in the request."""
+
+LIKENESS = 0.85
+"""From which ratio on difflib's verdict counts as a misspelling: one letter more, less or changed in a name of ours."""
+
+
+def refuse_groups(groups: Mapping[str, Any]) -> list[str]:
+    """What is wrong with the groups of an inventory, so that a misspelt one does not end green with nothing done."""
+    notes, names = Notes(), plain(groups)
+    if not names.get("gb10_nodes"):
+        likely = difflib.get_close_matches("gb10_nodes", [name for name, hosts in names.items() if hosts and name not in GROUPS], n=1)
+        fix = f"Did you mean the group {likely[0]}?" if likely else "Put the machines into the group gb10_nodes, or check the -i option."
+        notes.refuse("group gb10_nodes", "at least one host", "none", fix)
+    if not names.get("gb10_switches"):
+        for likely_name in difflib.get_close_matches("gb10_switches", [name for name, hosts in names.items() if hosts and name not in GROUPS], n=1):
+            notes.refuse("group gb10_switches", "the switches, if there are any", f"none, but {likely_name}", f"Rename the group {likely_name}.")
+    return notes.refusals
+
+
+def build_request(hostvars: Mapping[str, Any], groups: Mapping[str, Any], settings: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
+    """The request for the whole inventory, whatever the run is limited to.
+
+    :param hostvars: host -> variables.
+    :param groups: group -> hosts, in the inventory's order.
+    :param settings: every variable of :data:`SETTINGS` as the role sees it, which includes its defaults.
+    :param run: what is known about this run: ``expected_topology`` (or None), ``stored`` (text of the stored plan, or None),
+        ``stored_path``, ``renumber``, ``strict``, ``serial`` (whether the play is cut into batches) and ``specs`` (argument
+        specifications of all roles).
+    """
+    notes = Notes()
+    names = {group: list(plain(groups).get(group) or []) for group in GROUPS}
+    hosts = {name: hostvars[name] for name in dict.fromkeys([*names["gb10_nodes"], *names["gb10_switches"]])}
+    options = plain(dict(run))
+    request: dict[str, Any] = {
+        key: _common(notes, variable, hosts, names["gb10_nodes"], plain(settings.get(variable))) for variable, key in SETTINGS.items()
+    }
+    request["nodes"] = [_host(notes, name, hosts[name], NODE_VARIABLES) for name in names["gb10_nodes"]]
+    request["switches"] = [_host(notes, name, hosts[name], SWITCH_VARIABLES) for name in names["gb10_switches"]]
+    request["previous"] = _previous(notes, options)
+    _refuse_misspelt(notes, hosts, options.get("specs") or [])
+    _refuse_run(notes, request, options)
+    if not any(node.get("id") is not None for node in request["nodes"]) and _child_groups(hostvars):
+        fix = "Set fabric_node_id on every node: the order of hosts in child groups changes when one is added."
+        notes.refuse("fabric_node_id", "a number on every node of a group with child groups", f"none, and {listed(_child_groups(hostvars))}", fix)
+    request["refusals"] = notes.refusals
+    return request
+
+
+def _value(notes: Notes, host: str, variables: Mapping[str, Any], name: str) -> Any:
+    """The value of a variable of a host, plain; None when there is none or its template fails."""
+    if name not in variables:
+        return None
+    try:
+        return plain(variables[name])
+    except (AnsibleError, TypeError, ValueError, RecursionError) as error:
+        notes.refuse(f"{host}: {name}", "a value that can be computed", f"an error: {' '.join(str(error).split())}", "Correct the variable.")
+        return None
+
+
+def _common(notes: Notes, variable: str, hosts: Mapping[str, Any], nodes: list[str], otherwise: Any) -> Any:
+    """The one value that all hosts have; ``otherwise`` when none has its own.
+
+    It comes from the inventory and not from the host that happens to run the task, because that may be any under ``--limit``.
+    """
+    users: dict[str, list[str]] = {}
+    for name, variables in hosts.items():
+        if variable in variables:
+            users.setdefault(json.dumps(_value(notes, name, variables, variable), sort_keys=True), []).append(name)
+    bare = [name for name in nodes if variable not in hosts[name]]
+    if users and bare:
+        users.setdefault("null", []).extend(bare)
+    if len(users) > 1:
+        found = listed(f"{shown(json.loads(value))} on {listed(names, most=3)}" for value, names in users.items())
+        notes.refuse(variable, "one value for all hosts", found, "Set it once, under all: vars.")
+    return json.loads(next(iter(users))) if users else otherwise
+
+
+def _host(notes: Notes, name: str, variables: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
+    values = {key: _value(notes, name, variables, variable) for variable, key in known.items()}
+    return {"name": name, **{key: value for key, value in values.items() if value is not None}}
+
+
+def _previous(notes: Notes, run: dict[str, Any]) -> Any:
+    """The stored plan, unless addresses are to be given anew."""
+    renumber = _read.boolean(notes, "fabric_renumber", run.get("renumber"), False, "Leave it out for false.")
+    if renumber or not run.get("stored"):
+        return {}
+    try:
+        stored = json.loads(run["stored"])
+    except ValueError:
+        stored = None
+    if not isinstance(stored, dict) or not isinstance(stored.get("nodes"), dict):
+        fix = "Restore the file; or remove it, which gives up the protection of the addresses in use."
+        notes.refuse(str(run.get("stored_path")), "the stored plan", "something else", fix)
+        return {}
+    return stored
+
+
+def _refuse_run(notes: Notes, request: dict[str, Any], run: dict[str, Any]) -> None:
+    """Refuse what the playbook and its options say."""
+    _read.boolean(notes, "fabric_plan_strict", run.get("strict"), False, "Leave it out for false.")
+    expected, found = run.get("expected_topology"), request["topology"]
+    if expected and found is not None and found != expected:
+        fix = f"Run gb10.cluster.{found}, or correct fabric_topology." if isinstance(found, str) else "Correct fabric_topology."
+        notes.refuse("fabric_topology", f"{expected}, which this playbook is for", shown(found), fix)
+    if run.get("serial"):
+        notes.refuse("serial", "all hosts in one batch", "a play that cuts them up", "Take serial out of the play; use --limit to run on fewer hosts.")
+    if not run.get("stored_path"):
+        notes.refuse("fabric_output_dir", "a folder", "none, because the inventory is not a file", "Set fabric_output_dir.")
+
+
+def _refuse_misspelt(notes: Notes, hosts: Mapping[str, Any], specs: list[Any]) -> None:
+    """Refuse variables whose name is close to one of ours, but is none.
+
+    :param specs: ``argument_specs`` of all roles of the collection; every option of every entry point is a name of ours.
+    """
+    ours = {*SETTINGS, *NODE_VARIABLES, *SWITCH_VARIABLES, "fabric_plan"}
+    for spec in specs:
+        for entry in (spec or {}).get("argument_specs", {}).values():
+            ours |= set(entry.get("options", {}))
+    users: dict[str, list[str]] = {}
+    for host, variables in hosts.items():
+        for name in variables:
+            if name not in ours and not name.startswith(("_", "ansible_")):
+                users.setdefault(str(name), []).append(host)
+    for name in sorted(users):
+        if difflib.get_close_matches(name, ours, n=1, cutoff=LIKENESS):
+            notes.refuse(f"variable {name}", "a name of this collection", f"one that is close to it on {listed(users[name], most=3)}", closest(name, ours, ""))
+
+
+def _child_groups(hostvars: Any) -> Iterable[str]:
+    """Names of the child groups of ``gb10_nodes``.
+
+    No variable tells them; the inventory behind ``hostvars`` does. Where it can not be reached, nothing is known and nothing refused.
+    """
+    group = getattr(getattr(hostvars, "_inventory", None), "groups", {}).get("gb10_nodes")
+    return [child.name for child in getattr(group, "child_groups", [])]
