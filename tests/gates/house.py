@@ -115,7 +115,7 @@ def licence(files: Files) -> Iterator[str]:
     for path, text in files.texts.items():
         lines = text.splitlines()
         script = text.startswith("#!")
-        if (path.endswith((".py", ".sh")) or script) and tuple(lines[script : script + len(HEADER)]) != HEADER:
+        if text and (path.endswith((".py", ".sh")) or script) and tuple(lines[script : script + len(HEADER)]) != HEADER:
             yield message(path, "the licence header", repr(lines[script] if lines[script:] else ""), "Copy it from another file.")
 
 
@@ -134,7 +134,7 @@ def role_parts(files: Files) -> Iterator[str]:
 
 
 def _role_options(role: str, options: dict[str, Any], defaults: dict[str, Any]) -> Iterator[str]:
-    """Compare a role's documented options with its defaults."""
+    """Compare a role's documented options with its defaults: an option without a default has none in either place."""
     for name in sorted(options.keys() | defaults.keys()):
         what = f"role {role}: {name}"
         if not name.startswith(role):
@@ -142,8 +142,8 @@ def _role_options(role: str, options: dict[str, Any], defaults: dict[str, Any]) 
         if name not in options:
             yield message(what, "an option in meta/argument_specs.yml", "only a default", "Document it.")
         elif name not in defaults:
-            if not options[name].get("required"):
-                yield message(what, "a default in defaults/main.yml", "only an option", "Add the default, or make the option required.")
+            if "default" in options[name]:
+                yield message(what, "the documented default in defaults/main.yml", "none", "Add it, or document no default.")
         elif "{{" not in str(defaults[name]) and options[name].get("default") != defaults[name]:
             yield message(what, f"the documented default {options[name].get('default')!r}", repr(defaults[name]), "Make them equal.")
 

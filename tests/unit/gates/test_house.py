@@ -41,7 +41,7 @@ BREACHES = [
         {"roles/a/tasks/main.yml": "host_key_" + "checking: no", "tests/unit/a.yml": "host_key_" + "checking: no"},
         ["roles/a/tasks/main.yml:1 - expected no such text, found 'host_key_" + "checking: no'. Write the host's key to a known_hosts file."],
     ),
-    (house.licence, {"a.py": HEADER, "b": "#!/bin/sh\n" + HEADER, "c.yml": "", "d.md": ""}, []),
+    (house.licence, {"a.py": HEADER, "b": "#!/bin/sh\n" + HEADER, "__init__.py": "", "c.yml": "", "d.md": ""}, []),
     (
         house.licence,
         {"a.py": "import os", "b": "#!/bin/sh\nexit"},
@@ -64,7 +64,12 @@ BREACHES = [
     (
         house.role_parts,
         {**ROLE, "roles/nccl/defaults/main.yml": ""},
-        ["role nccl: nccl_state - expected a default in defaults/main.yml, found only an option. Add the default, or make the option required."],
+        ["role nccl: nccl_state - expected the documented default in defaults/main.yml, found none. Add it, or document no default."],
+    ),
+    (
+        house.role_parts,
+        {**ROLE, "roles/nccl/meta/argument_specs.yml": "argument_specs: {main: {options: {nccl_state: {default: present}, nccl_path: {}}}}"},
+        [],
     ),
     (
         house.role_parts,
