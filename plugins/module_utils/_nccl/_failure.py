@@ -1,0 +1,22 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The one exception of this package."""
+
+from __future__ import annotations
+
+from ansible_collections.gb10.cluster.plugins.module_utils._message import message
+
+
+class NcclError(Exception):
+    """Something could not be done and was undone; each argument is one text in the collection's grammar."""
+
+    def __str__(self) -> str:
+        """All texts, one a line."""
+        return "\n".join(str(text) for text in self.args)
+
+
+def of_system(error: OSError, place: str) -> NcclError:
+    """The same for what the system refused while files below or beside ``place`` were read or written."""
+    fix = "Run as root (become: true), and look at the space and the mount options of that place."
+    return NcclError(message(f"files of NCCL ({error.filename or place})", "to be readable and writable", error.strerror or str(error), fix))

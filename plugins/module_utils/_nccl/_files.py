@@ -1,0 +1,97 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Changes to files that are made at once and can be taken back: each registers how on the ``undo`` stack it is given."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+
+def read(file: Path) -> str | None:
+    """The text of a file, or None where there is none. Raises OSError for everything else."""
+    try:
+        return file.read_text("utf-8", "surrogateescape")
+    except FileNotFoundError:
+        return None
+
+
+def write(file: Path, text: str | None, undo: ExitStack) -> None:
+    """Make ``text`` the content of ``file``, or remove it for None. Owner and mode of an existing file stay, a new one is
+    0644 and its folder is made; a link is followed."""
+    file = file.resolve()
+    before = read(file)
+    if text == before:
+        return
+    mode, owner = 0o644, None
+    if before is None:
+        make_folder(file.parent, undo)
+        undo.callback(file.unlink, missing_ok=True)
+    else:
+        status = file.stat()
+        mode, owner = status.st_mode & 0o7777, (status.st_uid, status.st_gid)
+        undo.callback(_put, file, before, mode, owner)
+    if text is None:
+        file.unlink()
+    else:
+        _put(file, text, mode, owner)
+
+
+def _put(file: Path, text: str, mode: int, owner: tuple[int, int] | None) -> None:
+    """Replace ``file`` by a new one with this text in one step."""
+    handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as stream:
+            stream.write(text)
+            os.fchmod(stream.fileno(), mode)
+            if owner and os.geteuid() == 0:
+                os.fchown(stream.fileno(), *owner)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(name, file)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def point(link: Path, target: str | None, undo: ExitStack) -> None:
+    """Make the symbolic link ``link`` lead to ``target`` in one step, or remove it for None."""
+    before = os.readlink(link) if link.is_symlink() else None
+    if target == before:
+        return
+    undo.callback(_point, link, before)
+    _point(link, target)
+
+
+def _point(link: Path, target: str | None) -> None:
+    if target is None:
+        link.unlink(missing_ok=True)
+        return
+    new = link.with_name(f".{link.name}.new")
+    new.unlink(missing_ok=True)
+    try:
+        new.symlink_to(target)
+        os.replace(new, link)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+
+
+def make_folder(folder: Path, undo: ExitStack) -> None:
+    """Make ``folder`` and those above it, 0755 whatever the umask."""
+    for part in reversed([folder, *folder.parents]):
+        if not part.exists():
+            part.mkdir()
+            undo.callback(remove_if_empty, part)
+            part.chmod(0o755)
+
+
+def remove_if_empty(folder: Path) -> None:
+    """Remove a folder in which nothing is left; one that is not there or not empty is left as it is."""
+    try:
+        folder.rmdir()
+    except OSError:
+        pass
