@@ -84,7 +84,8 @@ def _profiles(machine: Machine, nmcli: Result) -> list[Profile]:
             continue
         name, uuid, _kind, device, autoconnect, file = row
         active = (*(profiles[uuid].active_on if uuid in profiles else ()), *([device] if device else []))
-        keyfile = _text.unit(machine.text(file)) if file else {}
+        content = machine.text(file) if file else None
+        keyfile = _text.unit(content)
         wired = keyfile.get("ethernet") or keyfile.get("802-3-ethernet") or {}
         profiles[uuid] = Profile(
             name=name,
@@ -94,7 +95,7 @@ def _profiles(machine: Machine, nmcli: Result) -> list[Profile]:
             patterns=tuple(item for item in (_last(keyfile, "match", "interface-name") or "").split(";") if item),
             mac=(wired.get("mac-address") or [""])[-1].lower() or None,
             active_on=active,
-            autoconnect=autoconnect == "yes",
+            autoconnect=autoconnect == "yes" and content is not None,  # unread, it must not pass for one that takes any device
             external=_last(keyfile, ".nmmeta", "volatile") == "true",
         )
     return list(profiles.values())

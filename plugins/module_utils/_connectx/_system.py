@@ -26,7 +26,9 @@ HOTPLUG_STATE = (
 )
 JOURNAL = ("journalctl", "-k", "-b", "-o", "short-unix", "--no-pager", "--grep", _text.HOTPLUG_PATTERN)
 
-_UNREADABLE_JOURNAL = re.compile(r"insufficient permissions|not seeing messages|No journal files|pattern matching", re.IGNORECASE)
+_UNREADABLE_JOURNAL = re.compile(
+    r"insufficient permissions|not seeing messages from other users and the system|No journal files were found|without pattern matching"
+)
 
 
 class Session(NamedTuple):
@@ -99,7 +101,8 @@ def session(machine: Machine, pid: int) -> Session:
 def hotplug(machine: Machine, journal: Result, boot: float | None) -> tuple[dict[str, Any], list[str]]:
     """Hot-plug power saving of the card, and what the kernel said about cables since boot: ``(facts, problems)``."""
     states = [state for state in map(machine.text, HOTPLUG_STATE) if state is not None]
-    readable = not (journal.missing or journal.timed_out or _UNREADABLE_JOURNAL.search(journal.stderr + journal.stdout))
+    refusal = _UNREADABLE_JOURNAL.search(journal.stderr)
+    readable = not (journal.missing or journal.timed_out or refusal)
     events = _text.kernel_events(journal.stdout) if readable else []
     facts = {
         "marker": machine.exists(HOTPLUG_MARKER),
@@ -110,7 +113,7 @@ def hotplug(machine: Machine, journal: Result, boot: float | None) -> tuple[dict
     if readable:
         return facts, []
     fix = "Run with become: without the journal nobody can tell whether a cable was plugged in after boot."
-    return facts, [message("kernel journal", "to be readable", journal.complaint, fix)]
+    return facts, [message("kernel journal", "to be readable", refusal.group() if refusal else journal.complaint, fix)]
 
 
 def jobs(machine: Machine) -> list[dict[str, Any]]:

@@ -84,7 +84,7 @@ def configured_memlock(files: Iterable[str | None], user: str, groups: Iterable[
         for kind in ("soft", "hard") if words[1] == "-" else (words[1],):
             if ranks[words[0]] >= chosen.get(kind, (0, 0))[0]:
                 chosen[kind] = (ranks[words[0]], value)
-    return {kind: value for kind, (_, value) in chosen.items()}
+    return {kind: value for kind, (_rank, value) in chosen.items()}
 
 
 def unit(text: str | None) -> dict[str, dict[str, list[str]]]:

@@ -49,6 +49,12 @@ def test_a_profile_that_several_devices_run_is_one(node: Any) -> None:
     assert profiles == [Profile("multi", "u", path, None, ("enp1*", "enP2*"), "02:aa:00:00:00:01", ("a", "b"))]
 
 
+def test_a_profile_that_only_root_may_read_does_not_pass_for_one_that_takes_any_device(node: Any, nmcli: Result) -> None:
+    node.forbidden.add(WIRED)
+    profile = _sources.read(node, NO, nmcli)[0].profiles[1]
+    assert (profile.name, profile.interface, profile.autoconnect) == ("Wired connection 2", None, False)
+
+
 def test_a_profile_that_mirrors_others_is_external(node: Any) -> None:
     meta = "[.nmmeta]\nnm-generated=true\nvolatile=true\nexternal=true"
     node.file("/run/NetworkManager/system-connections/x.nmconnection", f"[connection]\ninterface-name=x\n{meta}")
