@@ -12,9 +12,9 @@ from ansible_collections.gb10.cluster.plugins.plugin_utils._checks_text import t
 from ansible_collections.gb10.cluster.plugins.plugin_utils._plain import plain
 
 
-def fabric_checks_table(results: Any) -> list[str]:
+def fabric_checks_table(results: Any, told: Any = ("fail", "warn", "skip")) -> list[str]:
     """See C(fabric_checks_table.yml)."""
-    return table(plain(results))
+    return table(plain(results), plain(told))
 
 
 class FilterModule:

@@ -56,16 +56,15 @@ def _ask(check: Check, key: str, expression: str, thing: dict[str, Any]) -> Any:
         raise CheckError(message(name, "an expression that can be evaluated", " ".join(str(error).split()), fix)) from error
 
 
-def _verdict(check: Check, thing: dict[str, Any]) -> tuple[str, str]:
-    """Judge one thing: ``(status, text)``, where the text of a pass is what was found and that of a skip the reason."""
-    what = f"{thing['label']}: {check['title']}"
+def _verdict(check: Check, thing: dict[str, Any]) -> tuple[str, str, str]:
+    """Judge one thing: ``(status, expected, found)``; what was found of a skip is the reason."""
     (operator, operand), = check["expect"].items()
     found = _ask(check, "query", check["query"], thing)
     wanted = operand_query(check)
     operand = _ask(check, "expect", wanted, thing) if wanted else operand
     for answer, query in ((found, check["query"]), (operand, wanted)):
         if answer is None:
-            return "skip", thing.get("unknown") or f"nothing known ({query})"
+            return "skip", "", thing.get("unknown") or f"nothing known ({query})"
     rule = OPERATORS[operator]
     try:
         holds, seen = rule["holds"](found, operand), rule["found"](found)
@@ -73,35 +72,33 @@ def _verdict(check: Check, thing: dict[str, Any]) -> tuple[str, str]:
         shape = "a list of {host, value}" if check["applies_to"] == CLUSTER else "a value"
         raise CheckError(message(f"check {check['id']}: query", f"{shape} that {operator} can judge", repr(found), "Correct the query.")) from error
     if not seen:
-        return "skip", f"nothing known ({check['query']})"
-    if holds:
-        return "pass", seen
-    return check["severity"], message(what, rule["expected"].format(text(operand)), seen, check["fix"])  # type: ignore[return-value]
+        return "skip", "", f"nothing known ({check['query']})"
+    return "pass" if holds else str(check["severity"]), rule["expected"].format(text(operand)), seen
 
 
 def _judged(check: Check, host: str, things: list[dict[str, Any]]) -> Iterable[Result]:
-    """Judge the things of one host: one result for each that is not right, else one for all together."""
-    verdicts = [(thing, *_verdict(check, thing)) for thing in things if "when" not in check or _ask(check, "when", check["when"], thing)]
-
-    def result(status: str, says: str, fix: str = "") -> Result:
-        return Result(id=check["id"], title=check["title"], host=host, status=status, message=says, fix=fix)
-
-    wrong = [(status, says) for _thing, status, says in verdicts if status in SEVERITIES]
-    yield from (result(status, says, check["fix"]) for status, says in wrong)
-    skipped: dict[str, list[str]] = {}
-    for thing, status, says in verdicts:
+    """Judge the things of one host: one result for all that are right, one for all that are wrong or silent in the same way."""
+    verdicts: dict[tuple[str, str, str], list[str]] = {}
+    for thing in things:
+        if "when" not in check or _ask(check, "when", check["when"], thing):
+            verdicts.setdefault(_verdict(check, thing), []).append(thing["label"])
+    for (status, expected, seen), labels in verdicts.items():
+        what = f"{' '.join([host, ', '.join(labels)]).rstrip()}: {check['title']}"
+        if status in SEVERITIES:
+            yield Result(
+                id=check["id"], title=check["title"], host=host, status=status, message=message(what, expected, seen, check["fix"]), fix=check["fix"]
+            )
         if status == "skip":
-            skipped.setdefault(says, []).append(thing["label"])
-    yield from (result("skip", f"{', '.join(labels)}: {check['title']} - not checked: {reason}.") for reason, labels in skipped.items())
-    right = dict.fromkeys(says for _thing, status, says in verdicts if status == "pass")
-    if right and not wrong and not skipped:
-        yield result("pass", f"{host}: {check['title']} - {'; '.join(right)}")
+            yield Result(id=check["id"], title=check["title"], host=host, status=status, message=f"{what} - not checked: {seen}.", fix="")
+    if verdicts and all(status == "pass" for status, _expected, _seen in verdicts):
+        right = "; ".join(dict.fromkeys(seen for _status, _expected, seen in verdicts))
+        yield Result(id=check["id"], title=check["title"], host=host, status="pass", message=f"{host}: {check['title']} - {right}", fix="")
 
 
 def evaluate(checks: list[Check], document: dict[str, Any]) -> list[Result]:
     """Hold every row of ``prepared`` against the document; the order is that of the catalogue, then that of the nodes.
 
-    A node that is not part of the run (its ``absent`` says why) gives one result of its own and is asked nothing.
+    A node that is no part of the run (its ``absent`` says why) gives one result of its own and is asked nothing.
     :raises CheckError: for an expression that misuses what it found.
     """
     present = [node for node in document["nodes"] if not node.get("absent")]
@@ -113,7 +110,7 @@ def evaluate(checks: list[Check], document: dict[str, Any]) -> list[Result]:
     for check in checks:
         scope = check["applies_to"]
         if scope == CLUSTER:
-            results += _judged(check, CLUSTER, [{"label": CLUSTER, "nodes": present}])
+            results += _judged(check, CLUSTER, [{"label": "", "nodes": present, "lost": document["lost"]}])
             continue
         for node in present:
             results += _judged(check, node["name"], [node] if scope == "node" else node[SCOPES[scope]])

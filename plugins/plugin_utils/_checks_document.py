@@ -3,9 +3,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Lays plan and facts side by side, so that a check is one small question about one thing.
 
-A node: ``{name, label, absent, unknown, reached, system, facts, plan, nccl, ports, rails, routes, paths}``.
+A node: ``{name, label, unknown, system, facts, plan, nccl, ports, rails, routes, paths}``; one that is no part of the run, or
+no more, has only ``{name, absent}``, the reason.
 
 * ``facts`` is what ``connectx_info`` returns, ``system`` what Ansible gathered, ``plan`` the slice, ``nccl`` the library; each may be null.
+``label`` names a thing after its node's name in messages.
+
 * a port: ``{label, port, planned, cable, rails_found, module}``, one for each planned port;
 * a rail: ``{label, port, rail, planned: {address, cidr, mtu, speed_mbps}, present}`` and all facts of that rail;
 * a route: ``{label, destination, interface, clash, wider}``, texts that say how it lies to the rail subnets, or null;
@@ -23,14 +26,17 @@ Network = ipaddress.IPv4Network
 
 
 def document(request: dict[str, Any]) -> dict[str, Any]:
-    """Build ``{nodes: […]}``, in the order of the plan.
+    """Build ``{nodes: […], lost: [names]}``, in the order of the plan.
 
     :param request: ``plan`` (the fabric plan), ``hosts`` (that the run still has), ``hosts_all`` (that it began with),
         and by host: ``system`` (facts gathered by Ansible), ``connectx``, ``ping``, ``nccl`` (what these modules returned).
     """
     plan = request["plan"]
     subnets = [Network(subnet["cidr"]) for subnet in plan["subnets"]]
-    return {"nodes": [_node(name, slice_, subnets, request) for name, slice_ in plan["nodes"].items()]}
+    return {
+        "nodes": [_node(name, slice_, subnets, request) for name, slice_ in plan["nodes"].items()],
+        "lost": [name for name in request["hosts_all"] if name not in request["hosts"]],
+    }
 
 
 def _returned(request: dict[str, Any], kind: str, name: str) -> dict[str, Any]:
@@ -39,27 +45,23 @@ def _returned(request: dict[str, Any], kind: str, name: str) -> dict[str, Any]:
 
 
 def _node(name: str, slice_: dict[str, Any], subnets: list[Network], request: dict[str, Any]) -> dict[str, Any]:
-    hosts, hosts_all = request["hosts"], request["hosts_all"]
-    if name not in hosts_all:
-        return {"name": name, "absent": "not part of this run"}
+    if name not in request["hosts"]:
+        return {"name": name, "absent": "it did not answer, or failed earlier" if name in request["hosts_all"] else "not part of this run"}
     facts = _returned(request, "connectx", name).get("connectx")
-    rails = list(_rails(name, slice_, facts))
+    rails = list(_rails(slice_, facts))
     ping = _returned(request, "ping", name)
-    reason = "no facts, see above" if name in hosts else "it could not be reached, or failed earlier"
     return {
         "name": name,
-        "label": name,
-        "absent": None,
-        "unknown": None if facts else reason,
-        "reached": name in hosts,
+        "label": "",
+        "unknown": None if facts else "connectx_info did not run",
         "system": _returned(request, "system", name) or None,
         "facts": facts,
         "plan": slice_,
         "nccl": _returned(request, "nccl", name) or None,
-        "ports": list(_ports(name, slice_, facts)),
+        "ports": list(_ports(slice_, facts)),
         "rails": rails,
-        "routes": list(_routes(name, rails, subnets, facts)),
-        "paths": [{**path, "label": f"{name} to {path['peer']}, {path['port']} rail {path['rail']}"} for path in ping.get("paths") or []],
+        "routes": list(_routes(rails, subnets, facts)),
+        "paths": [{**path, "label": f"to {path['peer']} on {path['port']} rail {path['rail']}"} for path in ping.get("paths") or []],
     }
 
 
@@ -70,10 +72,10 @@ def _planned_and_found(slice_: dict[str, Any], facts: dict[str, Any] | None) -> 
             yield port, planned, facts["ports"].get(port) or {"rails": [], "module": {}}
 
 
-def _ports(name: str, slice_: dict[str, Any], facts: dict[str, Any] | None) -> Iterable[dict[str, Any]]:
+def _ports(slice_: dict[str, Any], facts: dict[str, Any] | None) -> Iterable[dict[str, Any]]:
     for port, planned, found in _planned_and_found(slice_, facts):
         yield {
-            "label": f"{name} {port}",
+            "label": port,
             "port": port,
             "planned": planned,
             "cable": cable(found),
@@ -96,7 +98,7 @@ def cable(port: dict[str, Any]) -> bool | None:
     return False if rails and all(rail["up"] and rail["carrier"] is False for rail in rails) else None
 
 
-def _rails(name: str, slice_: dict[str, Any], facts: dict[str, Any] | None) -> Iterable[dict[str, Any]]:
+def _rails(slice_: dict[str, Any], facts: dict[str, Any] | None) -> Iterable[dict[str, Any]]:
     for port, planned, found in _planned_and_found(slice_, facts):
         by_number = {rail["rail"]: rail for rail in found["rails"]}
         for rail in planned["rails"]:
@@ -104,7 +106,7 @@ def _rails(name: str, slice_: dict[str, Any], facts: dict[str, Any] | None) -> I
             interface = f" ({seen['interface']})" if seen else ""
             yield {
                 **seen,
-                "label": f"{name} {port} rail {rail['rail']}{interface}",
+                "label": f"{port} rail {rail['rail']}{interface}",
                 "port": port,
                 "rail": rail["rail"],
                 "present": bool(seen),
@@ -118,7 +120,7 @@ def _rails(name: str, slice_: dict[str, Any], facts: dict[str, Any] | None) -> I
             }
 
 
-def _routes(name: str, rails: list[dict[str, Any]], subnets: list[Network], facts: dict[str, Any] | None) -> Iterable[dict[str, Any]]:
+def _routes(rails: list[dict[str, Any]], subnets: list[Network], facts: dict[str, Any] | None) -> Iterable[dict[str, Any]]:
     """The IPv4 routes of a node that are not the fabric's own.
 
     A route over a planned rail is left to ``connectx_link``, which says who claims that rail; one over another port of the
@@ -132,7 +134,7 @@ def _routes(name: str, rails: list[dict[str, Any]], subnets: list[Network], fact
         if route["interface"] in own:
             continue
         clash, wider = relation(Network(route["destination"], strict=False), route["gateway"] is None, subnets)
-        yield {**route, "label": f"{name} route {route['destination']} ({route['interface']})", "clash": clash, "wider": wider}
+        yield {**route, "label": f"route {route['destination']} ({route['interface']})", "clash": clash, "wider": wider}
 
 
 def relation(route: Network, connected: bool, subnets: list[Network]) -> tuple[str | None, str | None]:

@@ -66,7 +66,9 @@ def text(value: Any) -> str:
 
 
 def _version(value: Any) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", str(value))]
+    """The numbers a version begins with; none in a text that is no version, which is below every version."""
+    match = re.match(r"\d+(\.\d+)*", str(value))
+    return [int(number) for number in match.group().split(".")] if match else []
 
 
 def _hosts_by_value(answers: list[dict[str, Any]]) -> dict[str, list[str]]:

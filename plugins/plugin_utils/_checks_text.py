@@ -10,10 +10,10 @@ from typing import Any
 STATUSES = ("pass", "warn", "fail", "skip")
 
 
-def table(results: list[dict[str, Any]]) -> list[str]:
-    """One line per check with the number of results of each status, then the message of everything that is not a pass.
+def table(results: list[dict[str, Any]], told: list[str]) -> list[str]:
+    """One line per check with the number of results of each status, then the messages of the results whose status is in ``told``.
 
-    Nodes that are no part of the run come last; their messages name them.
+    Nodes that are no part of the run have no line, only a message.
     """
     counts: dict[str, dict[str, int]] = {}
     for result in results:
@@ -24,6 +24,6 @@ def table(results: list[dict[str, Any]]) -> list[str]:
     for title, row in counts.items():
         cells = [f"{number:4} {status}" if number else " " * 9 for status, number in row.items()]
         lines.append(" ".join([f"{title:{width}}", *cells]).rstrip())
-    for status in ("fail", "warn", "skip"):
+    for status in told:
         lines += [f"{status}: {result['message']}" for result in results if result["status"] == status]
     return lines

@@ -90,5 +90,5 @@ def request() -> dict[str, Any]:
         "system": {name: dict(system) for name in NAMES},
         "connectx": {name: {"changed": False, "connectx": connectx(node)} for node, name in numbered},
         "ping": {name: {"changed": False, "paths": [path(node, 0), path(node, 1)]} for node, name in numbered},
-        "nccl": {name: {"version": "2.30.7", "build": "2.30.7+cuda13.3"} for name in NAMES},
+        "nccl": {name: {"version": "2.30.7", "build": "2.30.7+cuda13.3", "error": None} for name in NAMES},
     }  # fmt: skip

@@ -18,8 +18,8 @@ from ansible_collections.gb10.cluster.plugins.plugin_utils._checks_document impo
 from ansible_collections.gb10.cluster.plugins.plugin_utils._checks_rows import SCOPES, _problems, catalogue, prepared
 
 NAMES = healthy_fabric.NAMES
-UNKNOWN = ("not checked: it could not be reached, or failed earlier.", "not checked: no facts, see above.")
-"""Ends of the messages of all rows that ask a node without facts."""
+UNKNOWN = "not checked: connectx_info did not run."
+"""End of the message of all rows that ask a node without facts."""
 Request = dict[str, Any]
 Break = Callable[[Request], object]
 
@@ -137,6 +137,9 @@ VALIDATE: dict[str, Break] = {
     "a lossy path": lambda request: path(request).update(received=2, loss_percent=33.3),
     "the peer's other rail answers": lambda request: path(request).update(neighbour_mac="3c:6d:66:00:02:00", mac_ok=False),
     "an old NCCL": lambda request: [node.update(version="2.27.7", build="2.27.7+cuda13.0") for node in request["nccl"].values()],
+    "no NCCL": lambda request: request["nccl"]["spark-1"].update(
+        version=None, build=None, error="libnccl.so.2: cannot open shared object file: No such file or directory"
+    ),
     "two builds of NCCL": lambda request: request["nccl"]["spark-2"].update(build="2.30.7+cuda13.2"),
 }
 CASES = [(stage, name, broken) for stage, table in (("preflight", PREFLIGHT), ("validate", VALIDATE)) for name, broken in table.items()]
