@@ -29,12 +29,12 @@ class Attachment(NamedTuple):
 
 def node_ids(request: Request, notes: Notes) -> dict[str, int]:
     """Every node's id: explicit on all of them, or the order of the inventory."""
-    explicit = {name: node.id for name, node in request.nodes.items() if node.id is not None}
+    missing = [name for name, node in request.nodes.items() if not node.numbered]
+    explicit = len(missing) < len(request.nodes)
     if not explicit:
         ids = {name: number for number, name in enumerate(request.nodes, start=1)}
     else:
-        ids = explicit
-        missing = [name for name in request.nodes if name not in explicit]
+        ids = {name: node.id for name, node in request.nodes.items() if node.id is not None}
         if missing:
             fix = "Number all nodes, or none of them."
             notes.refuse("fabric_node_id", "a number on every node as soon as one has it", f"none on {listed(missing)}", fix)

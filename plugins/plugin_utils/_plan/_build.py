@@ -51,7 +51,7 @@ def _build(request: Request, notes: Notes) -> dict[str, Any]:
     miscounted = _topology.refuse_wrong_count(request, notes)
     before = len(notes.refusals)
     cables = _cables.read_cables(request, notes)
-    unsound = miscounted or request.topology is None or len(notes.refusals) > before
+    unsound = miscounted or request.topology is None or not cables.sound or len(notes.refusals) > before
     _refuse_mtu(request, cables, notes)
     if unsound:
         return {}

@@ -69,12 +69,13 @@ class Trunk:
 
 @dataclass
 class Cables:
-    """Every cable by its kind, and the mode of every cage: switch -> cage -> ``{mode, media, fec}``."""
+    """Every cable by its kind, and the mode of every cage: switch -> cage -> ``{mode, media, fec}``. ``sound``: every item was understood."""
 
     pairs: list[Pair] = field(default_factory=list)
     legs: list[Leg] = field(default_factory=list)
     trunks: list[Trunk] = field(default_factory=list)
     cages: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
+    sound: bool = True
 
 
 def read_cables(request: Request, notes: Notes) -> Cables:
@@ -83,18 +84,19 @@ def read_cables(request: Request, notes: Notes) -> Cables:
     cables = Cables(cages=sockets.cages)
     for index, item in enumerate(request.cables or _default(request)):
         where = f"fabric_cables[{index}]"
+        found: list[Leg] | Pair | Trunk | None = None
         if isinstance(item, dict) and "switch" in item:
-            cables.legs += _star(index, where, item, sockets, notes)
+            found = _star(index, where, item, sockets, notes)
+            cables.legs += found
         elif isinstance(item, list) or (isinstance(item, dict) and "between" in item):
             found = _between(index, where, item if isinstance(item, dict) else {"between": item}, sockets, notes)
-            if isinstance(found, Pair):
-                cables.pairs.append(found)
-            elif found:
-                cables.trunks.append(found)
+            cables.pairs += [found] if isinstance(found, Pair) else []
+            cables.trunks += [found] if isinstance(found, Trunk) else []
         else:
             what = f"a mapping with {listed(item)}" if isinstance(item, dict) and item else shown(item)
             fix = "Write [spark-1.p0, spark-2.p0], or {switch: , cage: , to: []}."
             notes.refuse(where, "two ends, or a mapping with switch or between", what, fix)
+        cables.sound = cables.sound and bool(found)
     return cables
 
 
@@ -143,6 +145,9 @@ def _between(index: int, where: str, item: dict[str, Any], sockets: Sockets, not
     if not isinstance(ends, list) or len(ends) != 2 or not all(isinstance(end, str) for end in ends):
         found = listed(map(shown, ends)) or "none" if isinstance(ends, list) else shown(ends)
         notes.refuse(where, "two ends", found, "Write both ends of the cable, such as [spark-1.p0, spark-2.p0].")
+        return None
+    if ends[0].strip() == ends[1].strip():
+        notes.refuse(where, "two different ends", f"{ends[0]} twice", "Correct one of the ends.")
         return None
     switches = [sockets.switch_of(end) for end in ends]
     if switches[0] and switches[1]:

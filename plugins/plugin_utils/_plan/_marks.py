@@ -45,7 +45,8 @@ MARKS = (
     Mark("three_node_ring", False, 16, 18, 23.15, "as two_node_direct"),
     Mark("switched_fabric", True, 18, 20, 24.51, "21.4 to 24.3 healthy with 2 to 8 nodes"),
     Mark("switched_fabric", False, 16, 18, 23.15, "as two_node_direct"),
-    Mark("100G leg", None, 9, 10.9, 12.25, "NVIDIA's 89 % of what the link carries"),
+    Mark("100G leg", True, 9, 10.9, 12.25, "as two_node_direct: 89 % of what the link carries"),
+    Mark("100G leg", False, 8, 9, 11.57, "as two_node_direct"),
     Mark("shared", None, 60, 80, 100, "81.9 Gb/s each where two 100G flows share one 200G inter-switch cable (capetron/gb10-cluster-guide)"),
 )
 """Busbw in GB/s, the rest in Gb/s; ``100G leg`` replaces the topology's row where one such leg is all a node has, ``shared`` replaces

@@ -23,6 +23,10 @@ class Notes:
         """Add a refusal in the grammar of :func:`message`."""
         self.refusals.append(message(what, expected, found, fix))
 
+    def refused(self, what: str) -> bool:
+        """Whether there is a refusal of ``what``, so that nobody need be told twice."""
+        return any(text.startswith(f"{what} - ") for text in self.refusals)
+
     def warn(self, what: str, expected: object, found: object, fix: str) -> None:
         """Add a warning in the grammar of :func:`message`."""
         self.warnings.append(message(what, expected, found, fix))
@@ -57,5 +61,5 @@ def one_of(options: Iterable[str]) -> str:
 
 def closest(word: str, options: Iterable[str], otherwise: str) -> str:
     """``Did you mean X?`` for the option that ``word`` is a misspelling of, else ``otherwise``."""
-    match = difflib.get_close_matches(word, list(options), n=1, cutoff=0.6)
+    match = difflib.get_close_matches(str(word), list(options), n=1, cutoff=0.6)
     return f"Did you mean {match[0]}?" if match else otherwise

@@ -32,9 +32,10 @@ PREFIXES = (8, 30)
 
 @dataclass(frozen=True)
 class Node:
-    """One host of ``gb10_nodes``. ``address`` is the one SSH goes to, if it is written as a number."""
+    """One host of ``gb10_nodes``. ``numbered``: has an id, right or wrong; ``address``: where SSH goes to, if that is written as a number."""
 
     name: str
+    numbered: bool
     id: int | None
     management: ipaddress.IPv4Interface | None
     interfaces: dict[str, list[str]]
@@ -151,6 +152,7 @@ def _hosts(notes: Notes, kind: str, value: Any, keys: tuple[str, ...], read: Any
 def _node(notes: Notes, name: str, data: dict[str, Any]) -> Node:
     return Node(
         name=name,
+        numbered=data.get("id") is not None,
         id=_read.integer(notes, f"{name}: fabric_node_id", data.get("id"), 1, 2**24 - 2, "Use the number you want in the last part of its addresses."),
         management=_read.interface(
             notes, f"{name}: fabric_management", data.get("management"), "192.168.10.11/24", "Write its address on the management network."

@@ -77,8 +77,10 @@ class Sockets:
             return None
         model = _cages.model_of(switch.model or "")
         if model is None:
-            fix = f"Say what {switch.name} is; another brand's switch needs fabric_switch_managed: false and cables without cage."
-            self._notes.refuse(f"{switch.name}: fabric_switch_model", one_of(_cages.MODELS), shown(switch.model), fix)
+            what = f"{switch.name}: fabric_switch_model"
+            if not self._notes.refused(what):
+                fix = f"Say what {switch.name} is; another brand's switch needs fabric_switch_managed: false and cables without cage."
+                self._notes.refuse(what, one_of(_cages.MODELS), shown(switch.model), fix)
             return None
         cages = _cages.cages_of(model)
         if value in cages:

@@ -34,6 +34,8 @@ def refuse_wrong_count(request: Request, notes: Notes) -> bool:
 def refuse_wrong_kind(request: Request, cables: Cables, notes: Notes) -> None:
     """Refuse cables that the topology does not have, and missing ones."""
     switched = request.topology == "switched_fabric"
+    if not switched and request.roce != "none":
+        notes.refuse("fabric_roce", f"none in {request.topology}", request.roce, "Only a switch needs to be told: leave it out.")
     wrong = {pair.cable for pair in cables.pairs} if switched else {leg.cable for leg in cables.legs} | {trunk.cable for trunk in cables.trunks}
     for cable in sorted(wrong):
         found = "a cable between nodes" if switched else "a cable to a switch"
@@ -54,7 +56,7 @@ def warn_ports(request: Request, cables: Cables, notes: Notes) -> None:
     for pair in cables.pairs:
         where, ends = f"fabric_cables[{pair.cable}]", f"{pair.a.node}.{pair.a.port} to {pair.b.node}.{pair.b.port}"
         if request.topology == "two_node_direct" and pair.a.port != pair.b.port:
-            notes.warn(where, "the same port at both ends", ends, "It works here, but NVIDIA's own tools refuse it: use p0 on both nodes.")
+            notes.warn(where, "the same port at both ends", ends, "It works here, but NVIDIA's own tools refuse it.")
         if request.topology == "three_node_ring" and pair.a.port == pair.b.port:
             fix = "Rings cabled like this were seen to fail in NCCL with error 110: cable p0 of each node to p1 of the next."
             notes.warn(where, "p0 at one end and p1 at the other", ends, fix)
