@@ -31,7 +31,7 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
 """Asked once per machine."""
 
 _ETHTOOL: dict[str, tuple[str, ...]] = {"link": (), "driver": ("-i",), "counters": ("-S",), "fec": ("--show-fec",)}
-"""Asked once per rail; the module's EEPROM once per port."""
+"""Asked once per rail; the EEPROM of the module, which both rails share and which is slow to read, once per port."""
 
 _PACKAGES = {"ip": "iproute2", "ethtool": "ethtool"}
 _FORBIDDEN = re.compile(r"not permitted|permission denied", re.IGNORECASE)
@@ -56,7 +56,7 @@ def collect(interfaces: dict[str, list[str]], machine: Machine | None = None) ->
     devices = [_claims.Device(name, str(row.get("address", "")).lower() or None, drivers[name]) for name, row in present.items()]
     ports: dict[str, Port] = {}
     for port, rails in found.items():
-        module = next((fields for name in rails.values() if (fields := _ethtool.module(answers[f"module {name}"].stdout))), {})
+        module = _ethtool.module(answers[f"module {port}"].stdout)
         ports[port] = {"module": module, "rails": [_rail(machine, rail, name, present.get(name, {}), answers) for rail, name in rails.items()]}
         for item in ports[port]["rails"]:
             item["claims"] = _claims.claims(item["interface"], sources, devices)
@@ -90,10 +90,10 @@ def _questions(found: Mapping[str, Mapping[int, str]], client: str | None) -> di
     questions = dict(_COMMANDS)
     if client:
         questions["way"] = ("ip", "-j", "route", "get", client)
-    for rails in found.values():
+    for port, rails in found.items():
+        questions[f"module {port}"] = ("ethtool", "-m", next(iter(rails.values())))
         for name in rails.values():
             questions.update({f"{key} {name}": ("ethtool", *options, name) for key, options in _ETHTOOL.items()})
-            questions[f"module {name}"] = ("ethtool", "-m", name)
     return questions
 
 
