@@ -2,6 +2,7 @@
 # Copyright (c) gb10.cluster contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation and wiring of the module ``nccl_library``."""
 
 from __future__ import annotations
 
@@ -65,7 +66,7 @@ options:
     type: bool
     default: true
 author:
-  - gb10.cluster maintainers
+  - gb10.cluster maintainers (@gb10)
 """
 
 EXAMPLES = r"""
@@ -132,6 +133,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._build import version_code
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._change import install, remove

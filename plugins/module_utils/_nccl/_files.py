@@ -12,9 +12,9 @@ from pathlib import Path
 
 
 def read(file: Path) -> str | None:
-    """The text of a file, or None where there is none. Raises OSError for everything else."""
+    """The text of a file byte for byte, or None where there is none. Raises OSError for everything else."""
     try:
-        return file.read_text("utf-8", "surrogateescape")
+        return file.read_bytes().decode("utf-8", "surrogateescape")
     except FileNotFoundError:
         return None
 
@@ -44,8 +44,8 @@ def _put(file: Path, text: str, mode: int, owner: tuple[int, int] | None) -> Non
     """Replace ``file`` by a new one with this text in one step."""
     handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(text.encode("utf-8", "surrogateescape"))
             os.fchmod(stream.fileno(), mode)
             if owner and os.geteuid() == 0:
                 os.fchown(stream.fileno(), *owner)
