@@ -27,9 +27,9 @@ from ansible_collections.gb10.cluster.plugins.plugin_utils._checks_rows import (
 )
 
 try:
-    from jmespath.exceptions import JMESPathError, JMESPathTypeError
+    import jmespath
 except ImportError:
-    JMESPathError = JMESPathTypeError = CheckError
+    jmespath = None
 
 
 class Result(TypedDict):
@@ -48,11 +48,11 @@ def _ask(check: Check, key: str, expression: str, thing: dict[str, Any]) -> Any:
     name, fix = f"check {check['id']}: {key}", "Correct the expression."
     try:
         return compiled(name, expression).search(thing)
-    except JMESPathTypeError as error:
+    except jmespath.exceptions.JMESPathTypeError as error:
         if error.actual_type in ("null", "NoneType"):
             return None
         raise CheckError(message(name, f"{text(list(error.expected_types))} for {error.function_name}()", error.actual_type, fix)) from error
-    except JMESPathError as error:
+    except jmespath.exceptions.JMESPathError as error:
         raise CheckError(message(name, "an expression that can be evaluated", " ".join(str(error).split()), fix)) from error
 
 

@@ -28,8 +28,8 @@ NEIGHBOUR = {("10.77.0.2", "enp1s0f0np0"): "4e:35:35:92:b8:95"}
 
 def recorded(folder: Path, name: str) -> Result:
     """A ping command as it ended: the fixture holds stdout, stderr and the exit status."""
-    stdout, _, rest = (folder / "ping" / f"{name}.txt").read_text(encoding="utf-8").partition("--- stderr\n")
-    stderr, _, rc = rest.partition("--- rc ")
+    stdout, rest = (folder / "ping" / f"{name}.txt").read_text(encoding="utf-8").split("--- stderr\n")
+    stderr, rc = rest.split("--- rc ")
     return Result(("ping",), int(rc), stdout, stderr)
 
 
