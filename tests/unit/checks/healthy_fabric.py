@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.gb10.cluster.plugins.filter.fabric_plan import FilterModule
+
 NAMES = ("spark-1", "spark-2")
 DEVICES = {0: ("enp1s0f0np0", "rocep1s0f0", "0000:01:00.0"), 1: ("enP2p1s0f0np0", "roceP2p1s0f0", "0002:01:00.0")}
 
@@ -17,18 +19,8 @@ def mac(node: int, rail: int) -> str:
 
 
 def plan() -> dict[str, Any]:
-    """The part of a two_node_direct plan that checks read."""
-    nodes = {}
-    for node, name in enumerate(NAMES, 1):
-        rails = [{"rail": rail, "address": f"10.77.{rail}.{node}", "prefix": 24, "subnet": rail} for rail in (0, 1)]
-        nodes[name] = {
-            "id": node, "mtu": 9000, "ipv6_link_local": False, "interfaces": {},
-            "ports": {"p0": {"peer": {"node": NAMES[2 - node], "port": "p0"}, "speed": "200G", "rails": rails}},
-            "nccl": {"minimum_version": "2.28.9"},
-        }  # fmt: skip
-    members = {rail: {name: f"10.77.{rail}.{node}" for node, name in enumerate(NAMES, 1)} for rail in (0, 1)}
-    subnets = [{"cidr": f"10.77.{rail}.0/24", "rail": rail, "cable": 0, "members": members[rail]} for rail in (0, 1)]
-    return {"topology": "two_node_direct", "subnets": subnets, "nodes": nodes}
+    """The plan of two nodes on one cable."""
+    return FilterModule().filters()["fabric_plan"]({"topology": "two_node_direct", "nodes": [{"name": name} for name in NAMES]})
 
 
 def rail(node: int, number: int) -> dict[str, Any]:
