@@ -21,7 +21,7 @@ TARBALL := .build/dist/gb10-cluster-$(shell sed -n 's/^version: //p' galaxy.yml)
 DEV := .build/dev/ansible_collections/gb10/cluster
 GATE := PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" ANSIBLE_COLLECTIONS_PATH="$(CURDIR)/.build/main" tests/gates/gate.sh
 
-JOBS ?= 2
+JOBS ?= $(shell nproc)
 TOPOLOGY ?= two_node_direct
 
 # in the order they begin: what fails fast comes first, what takes long begins early enough to run beside the rest
