@@ -30,7 +30,8 @@ HW_COUNTERS = (
     "out_of_sequence", "packet_seq_err", "req_cqe_error", "resp_cqe_error", "rnr_nak_retry_err", "roce_adp_retrans", "rp_cnp_handled",
     "rp_cnp_ignored", "rx_icrc_encapsulated", "rx_read_requests", "rx_write_requests",
 )
-MODULES = ("mlx5_core", "mlx5_ib", "ib_core", "ib_uverbs", "rdma_cm", "rdma_ucm")
+#: Loaded after boot without anybody's help; rdma_ucm is there, but has to be asked for.
+MODULES = ("mlx5_core", "mlx5_ib", "ib_core", "ib_uverbs")
 DMI = {
     "sys_vendor": "gb10.cluster lab (simulated)", "product_name": "NVIDIA_DGX_Spark", "product_version": "simulated", "product_family": "DGX Spark",
     "board_vendor": "gb10.cluster lab (simulated)", "board_name": "P4242", "bios_vendor": "gb10.cluster lab (simulated)", "bios_version": "simulated",
@@ -92,8 +93,8 @@ def describe(plugged: dict[str, dict[str, Any]]) -> dict[str, Any]:
 def tree(number: int) -> dict[str, str | Link]:
     """The whole card of node ``number`` as {path below hw/: text of the file, or a link}."""
     files: dict[str, str | Link] = {"hotplug/pcie_hotplug/hotplug_enabled": "1", "hotplug/pcie_hotplug/debug_state": "0"}
-    files |= {f"dmi/id/{key}": value for key, value in DMI.items()}
-    files |= {f"module/{name}/initstate": "live" for name in MODULES}
+    files |= {f"dmi/id/{key}": text for key, text in DMI.items()}
+    files["modules"] = "\n".join(MODULES)
     for function in FUNCTIONS:
         files |= _netdev(function, number) | _pci(function) | _rdma(function, number)
     for domain in ("0000", "0002"):
@@ -104,7 +105,7 @@ def tree(number: int) -> dict[str, str | Link]:
 
 
 def _netdev(function: Function, number: int) -> dict[str, str | Link]:
-    own = {
+    own: dict[str, str | Link] = {
         "phys_port_name": function.port, "phys_switch_id": f"0200{number:02x}00030000", "speed": "-1",
         "device": Link(f"../../../{function.folder}"),
     }

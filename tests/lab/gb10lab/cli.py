@@ -17,7 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import image, inventory, network, nodes, ssh, wheels
+from . import faults, image, inventory, network, nodes, ssh, triggers, wheels
 from .shell import LabError, run
 from .state import Lab, locked
 
@@ -76,6 +76,9 @@ def up(options: argparse.Namespace) -> int:
 
 
 def _destroy(lab: Lab) -> None:
+    for fault in lab.faults:
+        if "pid" in fault["memory"]:
+            triggers.end(lab, lab.up.nodes[0], fault["memory"])
     nodes.destroy(lab)
     network.destroy(lab)
     shutil.rmtree(lab.folder, ignore_errors=True)
@@ -140,6 +143,58 @@ def reboot(options: argparse.Namespace) -> int:
     return 0
 
 
+def fault(options: argparse.Namespace) -> int:
+    """Put a fault in; without a name list them; `clear [NAME [NODE]]` mends them."""
+    if options.fault is None:
+        for name, row in faults.FAULTS.items():
+            print(f"{name:22} {row.summary}" + "".join(f" [{key}={value}]" for key, value in row.options.items()))
+        return 0
+    with locked("labs"):
+        lab = Lab.load(options.name)
+        if options.fault == "clear":
+            for mended in faults.clear(lab, *options.of[:2]):
+                print(f"mended {mended}")
+            return 0
+        node = lab.up.node(options.of[0]) if options.of else lab.up.nodes[0]
+        faults.apply(lab, options.fault, node, dict(item.partition("=")[::2] for item in options.option))
+    return 0
+
+
+def strike(options: argparse.Namespace) -> int:
+    """Wait for a moment and strike: the process behind ssh-lost, killed and reboot."""
+    lab = Lab.load(options.name)
+    triggers.watch(lab, lab.up.node(options.node), options.strike, options.moment, float(options.heal))
+    return 0
+
+
+def snapshot(options: argparse.Namespace) -> int:
+    """Print as JSON what the collection may change on a node: files with time and digest, live links, routes, units."""
+    lab = Lab.load(options.name)
+    print(run(*lab.inside(lab.up.node(options.node)), "python3", "/lab/share/snapshot.py").stdout, end="")
+    return 0
+
+
+def events(options: argparse.Namespace) -> int:
+    """Print every change of a link or an address on a node since it was made, with its time."""
+    lab = Lab.load(options.name)
+    log = lab.node_folder(lab.up.node(options.node)) / "events.log"
+    print(log.read_text(encoding="utf-8", errors="replace") if log.exists() else "", end="")
+    return 0
+
+
+def downloads(options: argparse.Namespace) -> int:
+    """Print the wheels that nodes have fetched from the lab's package index: who and which."""
+    for line in wheels.downloads(Lab.load(options.name)):
+        print(line)
+    return 0
+
+
+def wheel(options: argparse.Namespace) -> int:
+    """Put a wheel NAME==VERSION into the package index of all labs; print its path on the host."""
+    print(wheels.fetch(options.requirement))
+    return 0
+
+
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     top = argparse.ArgumentParser(prog="lab.py", description="A cluster of simulated GB10 machines on this one.")
@@ -162,7 +217,17 @@ def parser() -> argparse.ArgumentParser:
     running = verb("exec", execute)
     running.add_argument("node")
     running.add_argument("command", nargs=argparse.REMAINDER)
-    verb("reboot", reboot).add_argument("node")
+    for name, action in (("reboot", reboot), ("snapshot", snapshot), ("events", events)):
+        verb(name, action).add_argument("node")
+    breaking = verb("fault", fault)
+    breaking.add_argument("fault", nargs="?", metavar="NAME")
+    breaking.add_argument("of", nargs="*", metavar="NODE", help="default: the first node; after `clear`: NAME and NODE")
+    breaking.add_argument("--option", action="append", default=[], metavar="KEY=VALUE")
+    verb("downloads", downloads)
+    verb("wheel", wheel).add_argument("requirement", nargs="?", default=wheels.DEFAULT)
+    striking = verb("strike", strike)
+    for name in ("node", "strike", "moment", "heal"):
+        striking.add_argument(name)
     return top
 
 
@@ -171,6 +236,6 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
         return int(options.action(options))
-    except LabError as error:
+    except (LabError, OSError) as error:
         print(f"lab: {error}", file=sys.stderr)
         return 1

@@ -11,6 +11,9 @@ real cable. A leg that is down takes the carrier of its device.
 from __future__ import annotations
 
 import hashlib
+import json
+import os
+from typing import Any
 
 from .card import FUNCTIONS, Function
 from .inventory import Cable, Node
@@ -88,6 +91,39 @@ def plug(lab: Lab, cable: Cable) -> None:
 def unplug(lab: Lab, cable: Cable) -> None:
     """Pull a cable: both nodes lose carrier, their own settings stay."""
     ip(lab.namespace("fab"), *(f"link set {each} nomaster down" for end in cable.ends for each in legs(lab, end)))
+
+
+def live(lab: Lab, node: Node) -> dict[str, dict[str, Any]]:
+    """The fabric netdevs that a node has now, as ``ip -j address`` shows them."""
+    rails = {each.interface for each in FUNCTIONS}
+    shown = json.loads(run("ip", "-n", lab.namespace(f"n{node.number}"), "-j", "address", "show").stdout)
+    return {row["ifname"]: row for row in shown if row.get("ifname") in rails}
+
+
+def remove(lab: Lab, node: Node, functions: list[Function]) -> None:
+    """Take functions off the bus: netdev, PCI directory and RDMA device vanish from the node."""
+    hardware, aside = lab.node_folder(node) / "hw", lab.node_folder(node) / "aside"
+    for function in functions:
+        ip(lab.namespace(f"n{node.number}"), f"link set {function.interface} netns {lab.namespace('park')} name {leg(node.number, function)}")
+        for path in _shown(function):
+            (aside / path).parent.mkdir(parents=True, exist_ok=True)
+            (hardware / path).rename(aside / path)
+
+
+def bring_back(lab: Lab, node: Node, functions: list[Function]) -> None:
+    """Undo ``remove``; the device comes back as a fresh one: down, without addresses, MTU 1500."""
+    hardware, aside = lab.node_folder(node) / "hw", lab.node_folder(node) / "aside"
+    for function in functions:
+        for path in (path for path in reversed(_shown(function)) if os.path.lexists(aside / path)):
+            (aside / path).rename(hardware / path)
+        parked, own = leg(node.number, function), lab.namespace(f"n{node.number}")
+        ip(lab.namespace("park"), f"link set {parked} down", f"address flush dev {parked}", f"link set {parked} mtu 1500", f"link set {parked} netns {own} name {function.interface}")
+        run("podman", "exec", lab.container(node.name), "/lab/share/dress", function.interface)
+
+
+def _shown(function: Function) -> list[str]:
+    """What of ``hw/`` goes when a function does: the links first, its directory last."""
+    return [f"infiniband/{function.rdma}", f"infiniband_verbs/{function.verbs}", f"pci_devices/{function.bdf}", f"devices/{function.folder}"]
 
 
 def management(lab: Lab, node: Node, state: str) -> None:

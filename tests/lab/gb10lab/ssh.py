@@ -63,6 +63,7 @@ def ansible_cfg(folder: Path) -> str:
     """The text of ``ansible.cfg``: connection details and nothing else."""
     return f"""[defaults]
 host_key_checking = true
+interpreter_python = /usr/bin/python3
 private_key_file = {folder}/id_ed25519
 
 [ssh_connection]

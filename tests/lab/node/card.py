@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 HW = Path("/lab/hw")
+#: Every change of a link or an address with its time, for tests that prove that nothing moved.
+EVENTS = Path("/lab/events.log")
 RDMA = Path("/sys/class/infiniband")
 SLOTS = 16
 TYPES = ("IB/RoCE v1", "RoCE v2")
@@ -113,7 +115,7 @@ class Card:
 def main() -> None:
     """Follow the netdevs for ever; every few seconds it also picks up devices that came or went."""
     card = Card()
-    with subprocess.Popen(["ip", "-o", "monitor", "address", "link"], stdout=subprocess.PIPE) as monitor, selectors.DefaultSelector() as waiting:
+    with subprocess.Popen(["ip", "-ts", "-o", "monitor", "address", "link"], stdout=subprocess.PIPE) as monitor, selectors.DefaultSelector() as waiting:
         if monitor.stdout is None:
             return
         waiting.register(monitor.stdout, selectors.EVENT_READ)
@@ -121,7 +123,8 @@ def main() -> None:
             card.refresh()
             if waiting.select(5):
                 time.sleep(0.02)
-                monitor.stdout.read1(65536)
+                with EVENTS.open("ab") as log:
+                    log.write(monitor.stdout.read1(65536))
 
 
 if __name__ == "__main__":
