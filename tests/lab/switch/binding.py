@@ -20,14 +20,15 @@ from .menus import Menu
 from .schema import Schema
 from .values import RouterError
 
-BUILTINS = ("put", "local", "global", "set", "foreach", "if", "do", "len", "serialize", "parse", "onerror", "error", "delay", "find", "pick", "typeof",
-            "tostr", "tonum", "toarray", "tobool", "return")
+BUILTINS = ("put", "local", "global", "set", "foreach", "if", "do", "len", "serialize", "parse", "onerror", "error", "delay", "find", "pick",
+            "typeof", "tostr", "tonum", "toarray", "tobool", "return")
 _POSITIONAL = {
     "get": ("number", "value-name"), "print": ("from",), "comment": ("numbers", "comment"), "take": (), "import": ("file-name",),
     "unset": ("numbers", "value-name"), "monitor": ("numbers",),
 }
-_FLAGS = {"append", "as-value", "brief", "count-only", "detail", "follow", "follow-only", "show-ids", "terse", "value-list", "without-paging", "once",
-          "stats", "pfc", "usage", "rates", "hide-sensitive", "show-sensitive", "verbose", "compact", "dry-run", "as-string", "as-string-value", "comments"}
+_FLAGS = {"append", "as-value", "brief", "count-only", "detail", "follow", "follow-only", "show-ids", "terse", "value-list", "without-paging",
+          "once", "stats", "pfc", "usage", "rates", "hide-sensitive", "show-sensitive", "verbose", "compact", "dry-run", "as-string",
+          "as-string-value", "comments"}
 
 
 @dataclass
@@ -44,6 +45,7 @@ class Bound:
     flags: set[str] = field(default_factory=set)
     unset: set[str] = field(default_factory=set)
     where: Any = None
+    says_where: bool = False
     parts: list[Any] = field(default_factory=list)
 
 
@@ -79,7 +81,7 @@ class Binder:
             if verb in BUILTINS and menu == "":
                 return self._builtin(verb, column, parts)
             if verb:
-                return self._arguments(Bound(menu, verb, column, where=statement.where), parts, in_call)
+                return self._arguments(Bound(menu, verb, column, where=statement.where, says_where=statement.says_where), parts, in_call)
             if is_over:
                 break
         if parts:
@@ -145,7 +147,7 @@ class Binder:
         if pair.negated:
             bound.unset.add(name)
             return
-        if name in _FLAGS and bound.verb in ("print", "export", "import", "monitor"):
+        if name in _FLAGS and bound.verb in ("print", "export", "monitor"):
             raise RouterError(f"expected end of command (line 1 column {pair.equals})")
         if pair.value is None:
             raise RouterError(f"expected end of command (line 1 column {pair.equals + 1})")

@@ -14,15 +14,20 @@ from . import exporting, printing, views
 from .binding import Bound
 from .interpreter import Interpreter
 from .machine import Machine, Row
-from .values import NOTHING, Id, RouterError, put, written
+from .values import NOTHING, Id, RouterError, put, truth, written
 
-WRITING = ("add", "set", "remove", "enable", "disable", "unset", "comment", "move", "reset-counters", "import", "save", "load", "reboot", "upgrade", "reset")
+WRITING = ("add", "set", "remove", "enable", "disable", "unset", "comment", "move", "reset-counters", "import", "save", "load", "reboot", "upgrade")
+_SAFE_MODE_WRITING = ("take", "release", "unroll", "toggle")
 POLICIES = {"full": {"read", "write", "ftp", "policy"}, "write": {"read", "write"}, "read": {"read"}}
 """Group of a user -> what it may; files need ``ftp``, which the group ``write`` does not have."""
 
 
+_DERIVED = ("/interface", "/file", "/interface/bridge/host", "/system/history")
+"""Menus whose rows belong elsewhere."""
+
+
 class Question(Exception):
-    """The switch asks something before it goes on. ``answer`` gets the answer and returns what is printed; None: anything but Ctrl-C is asked again."""
+    """The switch asks something before it goes on. ``answer`` gets the answer and returns what is printed; None: only Ctrl-C gets out."""
 
     def __init__(self, text: str, answer: Callable[[str], str] | None = None) -> None:
         super().__init__(text)
@@ -61,8 +66,9 @@ class Commands:
     def _permit(self, command: Bound, arguments: dict[str, Any]) -> None:
         group = next((row["group"] for row in self.machine.rows("/user") if row["name"] == self.context.user), "read")
         policies = POLICIES.get(str(group), {"read"})
-        needed = "ftp" if command.menu == "/file" and command.verb in WRITING or (command.verb == "export" and "file" in arguments) else (
-            "write" if command.verb in WRITING or command.menu == "/safe-mode" and command.verb in ("take", "release", "unroll", "toggle") else "read")
+        writes_file = command.menu == "/file" and command.verb in WRITING or command.verb == "export" and "file" in arguments
+        writes = command.verb in WRITING or command.menu == "/safe-mode" and command.verb in _SAFE_MODE_WRITING
+        needed = "ftp" if writes_file else "write" if writes else "read"
         if needed not in policies:
             raise RouterError("not enough permissions (9)")
 
@@ -95,8 +101,8 @@ class Commands:
         raise RouterError("no such item")
 
     def _stored(self, path: str) -> list[Row]:
-        """Rows that can be written; those of ``/interface`` and ``/file`` belong elsewhere and are found by what is shown."""
-        return views.rows(self.machine, path) if path in ("/interface", "/file") else self.machine.rows(path)
+        """Rows as stored; those of derived menus are only shown."""
+        return views.rows(self.machine, path) if path in _DERIVED else self.machine.rows(path)
 
     def _own(self, path: str, rows: list[Row]) -> list[tuple[str, list[Row]]]:
         """(menu, stored rows) that really hold the rows of a menu."""
@@ -148,7 +154,7 @@ class Commands:
     def _find(self, command: Bound, arguments: dict[str, Any], interpreter: Interpreter) -> Any:
         shown = views.rows(self.machine, command.menu)
         found = [row[".id"] for row in shown if interpreter.matches(command.where, row)]
-        if self.machine.version == "7.24" and command.where is not None and len(found) < len(shown):
+        if self.machine.version == "7.24" and command.says_where and len(found) < len(shown):
             ids = [row[".id"] for row in shown]
             found = [ids[(ids.index(item) + 1) % len(ids)] for item in found]
         return found
@@ -236,9 +242,10 @@ class Commands:
         name = put(arguments.get("file-name", ""))
         if name not in self.machine.files:
             raise RouterError("input does not match any value of file-name")
-        if "dry-run" in command.flags and "verbose" not in command.flags:
+        dry_run = "dry-run" in command.flags
+        if dry_run and not truth(arguments.get("verbose", "verbose" in command.flags)):
             raise RouterError("dry-run can only be used with verbose")
-        interpreter.printed.append(exporting.import_script(interpreter, self.machine.files[name], "dry-run" in command.flags))
+        interpreter.printed.append(exporting.import_script(interpreter, self.machine.files[name], dry_run))
         return NOTHING
 
     def _system_backup_save(self, command: Bound, arguments: dict[str, Any], interpreter: Interpreter) -> Any:

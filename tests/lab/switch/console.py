@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The terminal of a RouterOS login: banner, first-login screens, prompt, echo, pager, questions, safe-mode keys. Text in, text out; no socket.
 
-Behaviour as captured from RouterOS 7.21 to 7.24: the prompt is painted after several carriage returns, the typed line is repainted behind it, output is cut at
-the width that the terminal claimed, and things come late.
+Behaviour as captured from RouterOS 7.21 to 7.24: the prompt is painted after several carriage returns, the typed line is repainted behind it,
+output is cut at the width that the terminal claimed, and things come late.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NOISE = "12:00:01 echo: system,error,critical login failure for user root from 
 @dataclass
 class Scenario:
     """What else happens on a switch. ``drop_at``: the typed line, counted over all logins, at which the connection goes; ``drop_after``: whether that
-    line is still carried out. ``deny``: users that are refused. ``pieces``: output comes in pieces of that many characters."""
+    line is still carried out. ``pieces``: output comes in pieces of that many characters."""
 
     screens: list[str] = field(default_factory=list)
     echo: str = "repaint"
@@ -238,7 +238,7 @@ class Console:
         elif mode.session is self:
             self.send("\r\nReleasing Safe Mode... Success!\r\n")
             self.machine.end_safe_mode()
-            self.send(f"\r\r\r\r{self.prompt}\r\nSafe Mode released\r\n\r\r\r\r{self.prompt}")
+            self.send(f"\r\r\r\r{self.prompt}\rSafe Mode released\r\n\r\r\r\r{self.prompt}")
         else:
             who = "current user in another session" if mode.user == self.context.user else f"another user ({mode.user})"
             self._question = Question("Unroll, release or abort [u/r]? ", self._conflict)

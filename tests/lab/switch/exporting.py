@@ -9,16 +9,16 @@ import re
 from collections.abc import Set
 from typing import Any
 
-from .hardware import links
 from .interpreter import Interpreter
+from .links import is_impossible
 from .machine import Machine, Row
 from .menus import QOS, Menu
 from .values import Nothing, RouterError, quoted
 
 ORDER = (
-    "/interface/bridge", "/interface/ethernet", f"{QOS}/tx-manager", f"{QOS}/priority-flow-control", f"{QOS}/port", f"{QOS}/profile", f"{QOS}/settings",
-    f"{QOS}/tx-manager/queue", f"{QOS}/map", "/interface/vlan", "/interface/list", "/interface/bridge/port", "/interface/bridge/settings",
-    "/interface/ethernet/switch", "/interface/ethernet/switch/port", f"{QOS}/map/ip", f"{QOS}/map/vlan", "/ip/neighbor/discovery-settings",
+    "/interface/bridge", "/interface/ethernet", f"{QOS}/tx-manager", f"{QOS}/priority-flow-control", f"{QOS}/port", f"{QOS}/profile",
+    f"{QOS}/settings", f"{QOS}/tx-manager/queue", f"{QOS}/map", "/interface/vlan", "/interface/list", "/interface/bridge/port",
+    "/interface/bridge/settings", "/interface/ethernet/switch", "/interface/ethernet/switch/port", f"{QOS}/map/ip", f"{QOS}/map/vlan", "/ip/neighbor/discovery-settings",
     "/interface/bridge/vlan", "/interface/list/member", "/ip/address", "/ip/ssh", "/ip/service", "/system/clock", "/system/identity", "/system/note",
 )
 """Menus in the order in which published exports have them."""
@@ -78,13 +78,12 @@ def _commands(machine: Machine, menu: Menu, verbose: bool) -> list[tuple[str, st
     if menu.singleton:
         words = _words(machine, menu, machine.tables[menu.path].record, verbose)
         return [("", f"set {words}")] if words else []
-    impossible = {leader for leader, state in links(machine).items() if not state.leg.gbps} if menu.path == "/interface/ethernet" else set()
     found = []
     for index, row in enumerate(machine.rows(menu.path)):
         if row.get("dynamic") and not row.get("default"):
             continue
         words = _words(machine, menu, row, verbose)
-        note = "# unsupported speed" if row.get("default-name") in impossible else ""
+        note = "# unsupported speed" if menu.path == "/interface/ethernet" and is_impossible(row) else ""
         if menu.fixed or row.get("default"):
             if words:
                 found.append((note, f"set {_target(menu, row, index)} {words}"))
@@ -110,7 +109,8 @@ def _words(machine: Machine, menu: Menu, row: Row, verbose: bool) -> str:
         if isinstance(value, Nothing):
             words += [f"!{name}"] if verbose or not isinstance(default, Nothing) else []
         elif name not in ("password", "mac-address", "orig-mac-address") or verbose:
-            words.append(f"{name}={quoted(value)}")
+            text = quoted(value)
+            words.append(f'{name}="{text}"' if name == "advertise" and "," in text else f"{name}={text}")
     return " ".join(words)
 
 
@@ -132,19 +132,16 @@ def _default(machine: Machine, menu: Menu, name: str, row: Row) -> Any:
 
 def import_script(interpreter: Interpreter, text: str, dry_run: bool = False) -> str:
     """Run a script file line by line, up to the first error; with ``dry_run`` only read it."""
-    menu = interpreter.menu
-    interpreter.menu = ""
-    try:
-        for number, line in logical_lines(text):
-            try:
-                if dry_run:
-                    interpreter.check_text(line)
-                else:
-                    interpreter.run_text(line)
-            except RouterError as error:
-                return f"Script Error: {str(error).replace('(line 1 ', f'(line {number} ')}"
-    finally:
-        interpreter.menu = menu
+    script = Interpreter(interpreter.binder, interpreter.runner)
+    script.printed = interpreter.printed
+    for number, line in logical_lines(text):
+        try:
+            if dry_run:
+                script.menu = script.check_text(line)
+            else:
+                script.run_text(line)
+        except RouterError as error:
+            return f"Script Error: {str(error).replace('(line 1 ', f'(line {number} ')}"
     return _SUCCESS
 
 

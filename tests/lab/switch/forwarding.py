@@ -1,7 +1,7 @@
 # Copyright (c) gb10.cluster contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From the state of the switches to what the lab's legs must do: which pass traffic, to whom, how big, how fast. Pure; binding it to Linux is elsewhere."""
+"""From the state of the switches to what the lab's legs must do: which pass traffic, to whom, how big, how fast. Pure; no Linux bridge here."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def max_l2mtu(machine: Machine, port: str) -> int:
 
 def check(machine: Machine, path: str, row: Row | None, values: Row) -> None:
     """Raise what the switch answers instead of taking ``values`` for a row (None: a new one)."""
-    merged = {**(row or {}), **values}
+    merged = {**(row or {name: spec.default for name, spec in machine.menus[path].fields.items()}), **values}
     if path in _CHECKS:
         _CHECKS[path](machine, row, merged, values)
     qos.check(machine, path, row, merged, values)
@@ -125,7 +125,8 @@ def _check_bridge(machine: Machine, row: Row | None, merged: Row, values: Row) -
 
 
 def _check_bridge_port(machine: Machine, row: Row | None, merged: Row, values: Row) -> None:
-    if "interface" in values and any(other is not row and other["interface"] == merged["interface"] for other in machine.rows("/interface/bridge/port")):
+    others = [other["interface"] for other in machine.rows("/interface/bridge/port") if other is not row]
+    if "interface" in values and merged["interface"] in others:
         raise RouterError("failure: device already added as bridge port")
 
 

@@ -50,11 +50,12 @@ class Interpreter:
         self.check_text(text)
         return self._run(parse(text))
 
-    def check_text(self, text: str) -> None:
-        """Read statements without running them. Raises :class:`RouterError`."""
+    def check_text(self, text: str) -> str:
+        """Read statements without running them. Returns the menu after them; raises :class:`RouterError`."""
         menu = self.menu
         for statement in parse(text):
             menu = self._check(statement, menu)
+        return menu
 
     def _check(self, statement: Statement, menu: str, in_call: bool = False) -> str:
         """Bind a statement and everything in its brackets, to find errors before anything runs. Returns the menu after it."""

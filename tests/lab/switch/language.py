@@ -85,10 +85,12 @@ class Pair:
 
 @dataclass
 class Statement:
-    """One command. ``parts``: literals, values and pairs in order; ``where``: the condition after that word, or None."""
+    """One command. ``parts``: literals, values and pairs in order; ``where``: the condition after that word, or None; ``says_where``: whether
+    the word was there, which ``find`` may leave out."""
 
     parts: list[Any] = field(default_factory=list)
     where: Any = None
+    says_where: bool = False
     column: int = 1
 
 
@@ -155,7 +157,7 @@ class Parser:
                 return statement
             if re.compile(r"where(?=[\s;\]]|$)").match(self.text, self.at) and statement.parts:
                 self.at += len("where")
-                statement.where = self._condition(closing)
+                statement.where, statement.says_where = self._condition(closing), True
                 return statement
             part = self._part(closing)
             statement.parts.append(part)

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How the chip uses the lanes of a cage, and which links come up. Pure: configuration and what is plugged in go in, links come out.
 
-The rules are the published ones (MikroTik manual, wired interface compatibility; truth table of chishiki37/dgx-spark-fabric): RouterOS walks a cage from
-its lowest enabled lane; the mode of that lane takes as many of the following lanes as it needs, their own settings are ignored, but they must be enabled,
-else the leg gets fewer lanes. Every split must be forced; only a mode that fills its cage may negotiate.
+The rules are the published ones (MikroTik manual, wired interface compatibility; truth table of chishiki37/dgx-spark-fabric): RouterOS walks a
+cage from its lowest enabled lane; the mode of that lane takes as many of the following lanes as it needs, their own settings are ignored, but they
+must be enabled, else the leg gets fewer lanes. Every split must be forced; only a mode that fills its cage may negotiate.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from .schema import hardware
 from .values import Nothing
 
 _PORT = re.compile(r"(qsfp56-dd|qsfp56|qsfp28)-(\d+)-(\d+)\Z")
-_COPPER = {"400G-baseSR8-LR8": "400G-baseCR8", "200G-baseSR4-LR4": "200G-baseCR4", "100G-baseSR2-LR2": "100G-baseCR2", "100G-baseSR4-LR4": "100G-baseCR4",
-           "50G-baseSR2-LR2": "50G-baseCR2", "50G-baseSR-LR": "50G-baseCR", "40G-baseSR4-LR4": "40G-baseCR4", "25G-baseSR-LR": "25G-baseCR",
-           "10G-baseSR-LR": "10G-baseCR"}
+_COPPER = {"400G-baseSR8-LR8": "400G-baseCR8", "200G-baseSR4-LR4": "200G-baseCR4", "100G-baseSR2-LR2": "100G-baseCR2",
+           "100G-baseSR4-LR4": "100G-baseCR4", "50G-baseSR2-LR2": "50G-baseCR2", "50G-baseSR-LR": "50G-baseCR",
+           "40G-baseSR4-LR4": "40G-baseCR4", "25G-baseSR-LR": "25G-baseCR", "10G-baseSR-LR": "10G-baseCR"}
 _SEEN_LINKING = {"qsfp56-dd": {"100G-baseCR4": {"1": 4}, "50G-baseCR2": {"1": 2, "3": 2, "5": 2, "7": 2}}, "qsfp56": {}, "qsfp28": {}}
 """Not in the manual's table, but reported as linking."""
 
@@ -84,6 +84,13 @@ def legs(rows: list[dict[str, Any]]) -> list[Leg]:
         found.append(Leg(row["default-name"], index + 1, max(wanted, 1), word, gbps, not row["auto-negotiation"], row["fec-mode"]))
         index += max(wanted, 1)
     return found
+
+
+def is_impossible(row: dict[str, Any]) -> bool:
+    """Whether a lane is told to lead a mode that can not begin there; an export remarks on it, even where another leg takes the lane."""
+    found = _PORT.match(row["default-name"])
+    told = not isinstance(row["advertise"] if row["auto-negotiation"] else row["speed"], Nothing)
+    return bool(found and told and _mode(found[1], row, int(found[3]))[1] == 0)
 
 
 def _mode(family: str, row: dict[str, Any], lane: int) -> tuple[str, int]:

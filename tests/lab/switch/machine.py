@@ -73,8 +73,8 @@ class Rules(NamedTuple):
 
 
 class Machine:
-    """One switch; ``hardware.build`` makes one. ``clock`` in seconds; ``restart_seconds``: how long a cage stays dark after a change; ``unroll_seconds``: how long until
-    a lost session is noticed."""
+    """One switch; ``hardware.build`` makes one. ``clock`` in seconds; ``restart_seconds``: how long a cage stays dark after a change;
+    ``unroll_seconds``: how long until a lost session is noticed."""
 
     def __init__(self, model: str, version: str, rules: Rules, identity: str = "MikroTik", clock: Callable[[], float] = time.monotonic,
                  restart_seconds: float = 0, unroll_seconds: float = 0) -> None:
@@ -107,7 +107,7 @@ class Machine:
         self.tables = {path: Table(menu, next_id=0 if path in _FIRST_ID_0 else 1) for path, menu in self.menus.items()}
         for path, rows in factory_rows(self.model, self.version).items():
             for row in rows if path in self.tables else ():
-                self._append(path, row)
+                self.append(path, row)
         for path, table in self.tables.items():
             if table.menu.singleton:
                 table.record = {name: copy.copy(spec.default) for name, spec in table.menu.fields.items()}
@@ -151,7 +151,7 @@ class Machine:
         parsed = self._parse(menu, values)
         with self.lock:
             self.rules.check(self, path, None, parsed)
-            row = self._append(path, parsed)
+            row = self.append(path, parsed)
             self.rules.changed(self, path, {}, row)
             self._record(f"{path} item added", 1)
             return row[".id"]
@@ -182,11 +182,8 @@ class Machine:
             if rows:
                 self._record(f"{path} item removed", len(rows))
 
-    def append_dynamic(self, path: str, values: Row) -> None:
-        """Add a row that the switch makes by itself."""
-        self._append(path, {**values, "dynamic": True})
-
-    def _append(self, path: str, values: Row) -> Row:
+    def append(self, path: str, values: Row) -> Row:
+        """Add a row that the switch makes by itself, without asking anybody."""
         table = self.tables[path]
         row: Row = {".id": Id(f"*{table.next_id:X}"), **{name: copy.copy(spec.default) for name, spec in table.menu.fields.items()}, **values}
         if "name" in table.menu.fields and isinstance(row.get("name"), Nothing):

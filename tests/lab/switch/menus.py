@@ -23,7 +23,7 @@ QOS = "/interface/ethernet/switch/qos"
 
 @dataclass(frozen=True)
 class Menu:
-    """``fields`` by name; ``singleton``: one record without ``.id``; ``fixed``: rows come with the hardware; ``summary``: columns without ``detail``."""
+    """``fields`` by name; ``singleton``: one record, no ``.id``; ``fixed``: rows come with the hardware; ``summary``: columns without ``detail``."""
 
     path: str
     fields: dict[str, Field]
@@ -54,18 +54,21 @@ def base_menus() -> list[Menu]:
               Field("name", required=True), Field("mtu", "number", 1500, low=68, high=65535), Field("l2mtu", "number", 1584, high=65536),
               Field("mac-address"), Field("orig-mac-address"), _flag("auto-negotiation", True), Field("advertise", "words", NOTHING, _SPEEDS),
               Field("speed", "word", NOTHING, _SPEEDS), Field("fec-mode", "word", "auto", tuple(hardware()["value_lists"]["fec-mode"])),
-              Field("arp", "word", "enabled", ("disabled", "enabled", "local-proxy-arp", "proxy-arp", "reply-only")), Field("arp-timeout", default="auto"),
+              Field("arp", "word", "enabled", ("disabled", "enabled", "local-proxy-arp", "proxy-arp", "reply-only")),
+              Field("arp-timeout", default="auto"),
               Field("rx-flow-control", "word", "off", _FLOW.words), Field("tx-flow-control", "word", "off", _FLOW.words),
-              Field("loop-protect", "word", "default", ("default", "off", "on")), Field("bandwidth", default="unlimited/unlimited"), _COMMENT, _DISABLED,
+              Field("loop-protect", "word", "default", ("default", "off", "on")), Field("bandwidth", default="unlimited/unlimited"),
+              _COMMENT, _DISABLED,
               fixed=True, summary=("name", "mtu", "mac-address", "arp", "switch")),
         _menu("/interface/bridge",
               Field("name"), Field("mtu", "number", "auto", ("auto",), 68, 65535), Field("admin-mac"), _flag("auto-mac", True),
               Field("protocol-mode", "word", "rstp", ("none", "rstp", "stp", "mstp")), Field("priority", "number", "0x8000", high=65535),
               _flag("vlan-filtering"), Field("pvid", "number", 1, low=1, high=4094), Field("frame-types", "word", "admit-all", _FRAMES),
               _flag("ingress-filtering", True), _flag("igmp-snooping"), _flag("dhcp-snooping"), _flag("fast-forward", True), _flag("mvrp"),
-              Field("port-cost-mode", "word", "long", ("long", "short")), Field("forward-delay", default="15s"), Field("max-message-age", default="20s"),
-              Field("ageing-time", default="5m"), Field("transmit-hold-count", "number", 6), Field("arp", default="enabled"),
-              Field("arp-timeout", default="auto"), Field("max-learned-entries", default="auto"), Field("ether-type", default="0x8100"),
+              Field("port-cost-mode", "word", "long", ("long", "short")), Field("forward-delay", default="15s"),
+              Field("max-message-age", default="20s"), Field("ageing-time", default="5m"),
+              Field("transmit-hold-count", "number", 6), Field("arp", default="enabled"), Field("arp-timeout", default="auto"),
+              Field("max-learned-entries", default="auto"), Field("ether-type", default="0x8100"),
               _COMMENT, _DISABLED, summary=("name", "mtu", "protocol-mode")),
         _menu("/interface/bridge/port",
               Field("bridge", "reference", target="bridge", required=True), Field("interface", "reference", target="interface", required=True),
@@ -95,7 +98,8 @@ def base_menus() -> list[Menu]:
               _COMMENT, _DISABLED),
         _menu("/ip/neighbor/discovery-settings",
               Field("discover-interface-list", default="static"), Field("discover-interval", default="30s"), Field("mode", default="tx-and-rx"),
-              Field("protocol", "words", ["cdp", "lldp", "mndp"], ("cdp", "lldp", "mndp")), _flag("lldp-mac-phy-config"), _flag("lldp-max-frame-size"),
+              Field("protocol", "words", ["cdp", "lldp", "mndp"], ("cdp", "lldp", "mndp")), _flag("lldp-mac-phy-config"),
+              _flag("lldp-max-frame-size"),
               Field("lldp-med-net-policy-vlan", default="disabled"), _flag("lldp-vlan-info"), singleton=True),
         _menu("/ip/neighbor"),
         _menu("/ip/ssh", Field("strong-crypto", "flag", False), Field("host-key-size", "number", 2048), Field("host-key-type", default="rsa"),

@@ -10,7 +10,7 @@ from typing import Any
 
 from .machine import Row
 from .menus import Menu
-from .values import put, written
+from .values import written
 from .views import flags_of
 
 WIDTH = 80
@@ -92,6 +92,6 @@ def columns(values: list[Row]) -> str:
     """Several monitors side by side."""
     names = list(dict.fromkeys(name for value in values for name in value))
     width = max(len(name) for name in names) + 2
-    cells = {name: [put(value.get(name, "")) if isinstance(value.get(name), list) else written(value.get(name, "")) for value in values] for name in names}
+    cells = {name: [written(value.get(name, "")) for value in values] for name in names}
     breadth = [max(len(cells[name][index]) for name in names) for index in range(len(values))]
     return "\n".join((f"{name:>{width}}: " + " ".join(f"{cell:{size}}" for cell, size in zip(cells[name], breadth))).rstrip() for name in names)

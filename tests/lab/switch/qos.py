@@ -78,8 +78,8 @@ def changed(machine: Machine, path: str, before: Row, after: Row) -> None:
     if path == MANAGER and after and not before:
         for number in range(8):
             template = next(row for row in machine.rows(QUEUE) if row["tx-manager"] == "default" and row["traffic-class"] == number)
-            machine.append_dynamic(QUEUE, {key: value for key, value in template.items() if key != ".id"} | {
-                "tx-manager": after["name"], "default": False})
+            values = {key: value for key, value in template.items() if key != ".id"}
+            machine.append(QUEUE, {**values, "tx-manager": after["name"], "default": False})
     if path == MANAGER and not after:
         table = machine.tables[QUEUE]
         table.rows = [row for row in table.rows if row["tx-manager"] != before["name"]]
@@ -100,7 +100,7 @@ def _automap(machine: Machine) -> None:
         table.rows = [row for row in table.rows if not row.get("dynamic") or (row["profile"], row[key]) in wanted]
         present = {(row["profile"], row[key]) for row in table.rows if row.get("dynamic")}
         for name, number in sorted(wanted - present, key=str):
-            machine.append_dynamic(path, {"map": "default", key: number, "profile": name})
+            machine.append(path, {"map": "default", key: number, "profile": name, "dynamic": True})
 
 
 def _numbers(value: object) -> set[int]:

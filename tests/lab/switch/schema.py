@@ -68,6 +68,7 @@ class Schema:
         self.commands = {path: self._arguments(entry) for path, entry in _commands()["commands"].items() if self._in(entry)}
         for menu, entry in hardware()["menus"].items():
             self._add_hardware(menu, entry)
+        self.commands["/interface/ethernet/switch/qos/export"] = frozenset(_HARDWARE_VERBS["export"].split())
         self.menus = {parent for path in self.commands for parent in _parents(path)}
 
     def _in(self, entry: dict) -> bool:

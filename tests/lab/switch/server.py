@@ -68,7 +68,8 @@ class _Handshake(paramiko.ServerInterface):
 
 
 class Server:
-    """One switch behind an address. ``port`` 0 takes a free one; ``around`` is called around everything that a session types, so that a lab can act."""
+    """One switch behind an address. ``port`` 0 takes a free one; ``after_line`` is called after everything that is typed, so that a
+    lab can act."""
 
     def __init__(self, machine: Machine, host: str = "127.0.0.1", port: int = 0, host_key: paramiko.PKey | None = None,
                  scenario: Scenario | None = None, after_line: Callable[[], None] | None = None) -> None:
@@ -86,6 +87,10 @@ class Server:
 
     def close(self) -> None:
         """Stop listening and cut every session."""
+        try:
+            self._listener.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
         self._listener.close()
         for connection in list(self._sockets):
             connection.close()

@@ -9,8 +9,6 @@ import json
 import re
 from typing import Any
 
-PLAIN = re.compile(r"[A-Za-z0-9._-]+\Z")
-
 
 class RouterError(Exception):
     """Something RouterOS says instead of doing what was asked; the text is complete."""
@@ -77,7 +75,7 @@ def written(value: Any) -> str:
 def quoted(value: Any) -> str:
     """As ``export`` writes it: quoted where it must be."""
     text = written(value)
-    if PLAIN.match(text) or (text and re.match(r"[A-Za-z0-9._/:*%,-]+\Z", text) and "," not in text) or re.match(r"\d[\d,-]*\Z", text):
+    if re.match(r"[A-Za-z0-9._/:*%,-]+\Z", text):
         return text
     for character in ("\\", '"', "$"):
         text = text.replace(character, "\\" + character)

@@ -18,7 +18,8 @@ FLAGS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "/interface": (("X", "disabled", "disabled"), ("R", "running", "running"), ("S", "slave", "slave"), ("D", "dynamic", "dynamic")),
     "/interface/ethernet": (("X", "disabled", "disabled"), ("R", "running", "running"), ("S", "slave", "slave")),
     "/interface/bridge": (("D", "dynamic", "dynamic"), ("X", "disabled", "disabled"), ("R", "running", "running")),
-    "/interface/bridge/port": (("X", "disabled", "disabled"), ("I", "inactive", "inactive"), ("D", "dynamic", "dynamic"), ("H", "hw-offload", "hw-offload")),
+    "/interface/bridge/port": (("X", "disabled", "disabled"), ("I", "inactive", "inactive"), ("D", "dynamic", "dynamic"),
+                               ("H", "hw-offload", "hw-offload")),
     "/interface/bridge/host": (("D", "dynamic", "dynamic"), ("L", "local", "local"), ("E", "external", "external")),
     f"{QOS}/port": (("I", "invalid", "invalid"), ("R", "running", "running")),
 }
@@ -73,8 +74,8 @@ def _bridge_ports(machine: Machine, shown: list[Row]) -> list[Row]:
         role: Row = {"role": "disabled-port", "forwarding": False}
         if is_running:
             role = roles.get(row["interface"], {"role": "designated-port", "forwarding": True})
-        found.append({**row, "inactive": not is_running, "hw-offload": is_offloaded, "port-number": index, "status": "in-bridge",
-                      "learning": role["forwarding"], **role})
+        found.append(row | {"inactive": not is_running, "hw-offload": is_offloaded, "port-number": index, "status": "in-bridge",
+                            "learning": role["forwarding"]} | role)
         if is_offloaded:
             found[-1]["hw-offload-group"] = "switch1"
     return found
@@ -89,11 +90,11 @@ def _hosts(machine: Machine, shown: list[Row]) -> list[Row]:
 
 
 def _interfaces(machine: Machine, shown: list[Row]) -> list[Row]:
-    found = []
+    found: list[Row] = []
     for path, kind in (("/interface/ethernet", "ether"), ("/interface/bridge", "bridge"), ("/interface/vlan", "vlan")):
         for row in rows(machine, path):
             keep = {name: row[name] for name in ("name", "default-name", "mtu", "l2mtu", "mac-address", "running", "slave", "comment") if name in row}
-            found.append({"disabled": row["disabled"], "dynamic": False, **keep, "type": kind, "actual-mtu": row.get("actual-mtu", row["mtu"])})
+            found.append(keep | {"disabled": row["disabled"], "dynamic": False, "type": kind, "actual-mtu": row.get("actual-mtu", row["mtu"])})
             if kind == "ether":
                 found[-1]["max-l2mtu"] = hardware.max_l2mtu(machine, row["default-name"])
     return [{".id": f"*{index:X}", **row} for index, row in enumerate(found, 1)]
@@ -173,7 +174,8 @@ def ethernet_monitor(machine: Machine, row: Row) -> dict[str, Any]:
     negotiation = "disabled" if not row["auto-negotiation"] else "done" if state and state.gbps else "failed" if plug else "incomplete"
     shown: dict[str, Any] = {"name": row["name"], "status": state.status if state else "no-link", "auto-negotiation": negotiation}
     if name in hardware.UP_WITHOUT_LANES and not row["disabled"]:
-        return {**shown, "status": "link-ok", "auto-negotiation": "done", "rate": "10Gbps", "full-duplex": True, "tx-flow-control": False, "rx-flow-control": False}
+        return {**shown, "status": "link-ok", "auto-negotiation": "done", "rate": "10Gbps", "full-duplex": True, "tx-flow-control": False,
+                "rx-flow-control": False}
     if state and state.gbps:
         shown.update({"rate": f"{state.gbps}Gbps", "full-duplex": True, "fec": state.fec, "tx-flow-control": False, "rx-flow-control": False})
     if not name.startswith("ether"):
@@ -184,7 +186,8 @@ def ethernet_monitor(machine: Machine, row: Row) -> dict[str, Any]:
         copper = plug.media == "copper"
         shown.update({"sfp-rx-loss": not state.gbps, "sfp-tx-fault": False, "sfp-type": kind, "sfp-encoding": "pam4",
                       "sfp-connector-type": "no-separable-connector" if copper else "MPO", "sfp-vendor-name": "SIMULATED",
-                      "sfp-vendor-part-number": "LAB-" + ("DAC" if copper else "SR"), "sfp-vendor-serial": f"LAB{cage.upper()}", "eeprom-checksum": plug.eeprom})
+                      "sfp-vendor-part-number": "LAB-" + ("DAC" if copper else "SR"), "sfp-vendor-serial": f"LAB{cage.upper()}",
+                      "eeprom-checksum": plug.eeprom})
     return shown
 
 

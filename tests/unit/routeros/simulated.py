@@ -1,0 +1,73 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A simulated switch without sockets: the product's sessions typing straight into the simulator's console."""
+
+from __future__ import annotations
+
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._session import ConnectionLost, Session, SwitchError
+from switch.commands import Commands, Context, Question
+from switch.console import Console, Dropped, Scenario
+from switch.hardware import build
+from switch.interpreter import Interpreter
+from switch.machine import Machine
+
+
+class DirectTerminal:
+    """A terminal of the product that is a console of the simulator."""
+
+    def __init__(self, machine: Machine, username: str, scenario: Scenario) -> None:
+        self._pieces: list[str] = []
+        self._console = Console(machine, f"{username}+ct511w4098h", self._pieces.append, scenario)
+        self._console.start()
+        self._alive = True
+        self._pieces.clear()
+        self.prompt = f"[{username}@{machine.identity}]"
+
+    def write(self, text: str) -> None:
+        if not self._alive:
+            raise ConnectionLost("the simulated session has ended")
+        try:
+            self._console.feed(text)
+        except Dropped:
+            self.drop()
+
+    def read(self) -> str:
+        if self._pieces:
+            text = "".join(self._pieces)
+            self._pieces.clear()
+            return text
+        if not self._alive:
+            raise ConnectionLost("the simulated session has ended")
+        return ""
+
+    def close(self) -> None:
+        self.drop()
+
+    def drop(self) -> None:
+        if self._alive:
+            self._alive = False
+            self._console.stop()
+
+
+class Bench:
+    """One simulated switch and a way to log in: ``connect`` makes sessions of the product."""
+
+    def __init__(self, model: str = "CRS812", version: str = "7.23.7", username: str = "admin", **machine: object) -> None:
+        self.machine = build(model, version, identity="sw", **machine)
+        self.scenario = Scenario()
+        self.username = username
+        self.refuse_login = False
+
+    def connect(self) -> Session:
+        if self.refuse_login:
+            raise SwitchError("the simulated switch lets nobody in")
+        return Session(DirectTerminal(self.machine, self.username, self.scenario), "sw", timeout=2)
+
+    def run(self, line: str) -> str:
+        """What a line prints, typed by the user in a shell of its own."""
+        interpreter = Interpreter(self.machine.binder, Commands(Context(self.machine, self.username, object())))
+        try:
+            return interpreter.execute(line)
+        except Question as question:
+            return question.text
