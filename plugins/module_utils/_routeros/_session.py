@@ -202,9 +202,17 @@ class _NetmikoTerminal:
 
     def read(self) -> str:
         try:
-            return self._connection.read_channel()
+            text = self._connection.read_channel()
+            if not text and self._is_gone():
+                raise EOFError("by the switch")
+            return text
         except Exception as error:
             raise self._lost(error) from error
+
+    def _is_gone(self) -> bool:
+        """netmiko reads a closed channel as silence."""
+        channel = self._connection.remote_conn
+        return channel is None or channel.closed or channel.eof_received or not channel.get_transport().is_active()
 
     def close(self) -> None:
         self._connection.disconnect()
