@@ -12,7 +12,7 @@ no more, has only ``{name, absent}``, the reason.
 * a port: ``{label, port, planned, cable, rails_found, module}``, one for each planned port;
 * a rail: ``{label, port, rail, planned: {address, cidr, mtu, speed_mbps}, present}`` and all facts of that rail;
 * a route: ``{label, destination, interface, clash, wider}``, texts that say how it lies to the rail subnets, or null;
-* a path: what ``connectx_ping`` returns, with a label.
+* a path: what ``connectx_ping`` returns, with a label, and ``link``, whether the node's own rail has one.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _node(name: str, slice_: dict[str, Any], subnets: list[Network], request: di
         "ports": list(_ports(slice_, facts)),
         "rails": rails,
         "routes": list(_routes(rails, subnets, facts)),
-        "paths": [{**path, "label": f"to {path['peer']} on {path['port']} rail {path['rail']}"} for path in ping.get("paths") or []],
+        "paths": list(_paths(ping.get("paths") or [], rails)),
     }
 
 
@@ -135,6 +135,13 @@ def _routes(rails: list[dict[str, Any]], subnets: list[Network], facts: dict[str
             continue
         clash, wider = relation(Network(route["destination"], strict=False), route["gateway"] is None, subnets)
         yield {**route, "label": f"route {route['destination']} ({route['interface']})", "clash": clash, "wider": wider}
+
+
+def _paths(paths: list[dict[str, Any]], rails: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    links = {(rail["port"], rail["rail"]): rail.get("carrier") for rail in rails}
+    for path in paths:
+        label = f"to {path['peer']} on {path['port']} rail {path['rail']}"
+        yield {**path, "label": label, "link": links.get((path["port"], path["rail"]))}
 
 
 def relation(route: Network, connected: bool, subnets: list[Network]) -> tuple[str | None, str | None]:

@@ -119,6 +119,8 @@ VALIDATE: dict[str, Break] = {
     "a little memory to lock": lambda request: facts(request)["platform"]["memlock"].update(soft=8388608),
     "no ib_uverbs": lambda request: facts(request)["platform"]["modules"].update(ib_uverbs=False),
     "no rdma_ucm": lambda request: facts(request)["platform"]["modules"].update(rdma_ucm=False),
+    "a rail that went away": lambda request: no_rail(request, 1),
+    "a cable that was pulled": lambda request: no_cable(request, link_reason="No cable", mtu=1500, addresses=[], gid_index=None),
     "no link, with the kernel's reason": lambda request: rail(request).update(carrier=False, speed_mbps=None, link_reason="No cable"),
     "no link, no reason": lambda request: rail(request).update(carrier=None),
     "100G on both ends": lambda request: [rail(request, 0, name).update(speed_mbps=100000) for name in NAMES],
