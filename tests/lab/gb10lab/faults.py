@@ -152,7 +152,12 @@ def _no_address(lab: Lab, node: Node, options: Options) -> Memory:
 
 
 def _address_back(lab: Lab, node: Node, memory: Memory) -> None:
-    ip(lab.namespace(f"n{node.number}"), *(f"address replace {cidr} dev {name}" for name, found in memory["addresses"].items() for cidr in found), "link set lo up")
+    """By the owner of the interface: an address put back by hand would bring a second route."""
+    owner = ("networkctl", "reconfigure") if node.backend == "netplan-networkd" else ("nmcli", "device", "reapply")
+    for name, row in network.live(lab, node).items():
+        present = {f"{each['local']}/{each['prefixlen']}" for each in row["addr_info"]}
+        if set(memory["addresses"].get(name, [])) - present:
+            run(*lab.inside(node), *owner, name)
 
 
 def _late_cable(lab: Lab, node: Node, options: Options) -> Memory:

@@ -117,7 +117,9 @@ def bring_back(lab: Lab, node: Node, functions: list[Function]) -> None:
         for path in (path for path in reversed(_shown(function)) if os.path.lexists(aside / path)):
             (aside / path).rename(hardware / path)
         parked, own = leg(node.number, function), lab.namespace(f"n{node.number}")
-        ip(lab.namespace("park"), f"link set {parked} down", f"address flush dev {parked}", f"link set {parked} mtu 1500", f"link set {parked} netns {own} name {function.interface}")
+        # named before it moves: udev applies sysctls to the name with which a device appears
+        ip(lab.namespace("park"), f"link set {parked} down", f"address flush dev {parked}", f"link set {parked} mtu 1500",
+           f"link set {parked} name {function.interface}", f"link set {function.interface} netns {own}")
         run("podman", "exec", lab.container(node.name), "/lab/share/dress", function.interface)
 
 

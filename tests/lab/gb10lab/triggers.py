@@ -25,6 +25,7 @@ from .shell import LabError, run
 from .state import Lab
 
 ARMED = "var/lib/gb10/rollback/armed.json"
+LOCK = "/run/gb10-link.lock"
 FILES = ("etc/netplan/60-gb10-fabric.yaml", "etc/NetworkManager/system-connections/gb10-*.nmconnection")
 MOMENTS = ("now", "armed", "file", "applied")
 #: Seconds after which a waiting process gives up by itself.
@@ -50,7 +51,8 @@ def _strike_cut(lab: Lab, node: Node, heal: float) -> None:
 
 
 def _strike_kill(lab: Lab, node: Node, _heal: float) -> None:
-    run(*lab.inside(node), "pkill", "-KILL", "-f", "AnsiballZ_connectx_link|ansible/modules/connectx_link|connectx_link.py", check=False)
+    # a pipelined module has no name in its command line: it is who holds the lock
+    run(*lab.inside(node), "sh", "-c", f"find /proc/[0-9]*/fd -lname {LOCK} 2> /dev/null | cut -d/ -f3 | sort -u | xargs -r kill -KILL", check=False)
 
 
 def _strike_reboot(lab: Lab, node: Node, _heal: float) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -61,8 +62,8 @@ def units() -> list[str]:
 
 
 def routes() -> list[str]:
-    """The IPv4 main table as ``ip`` prints it."""
-    return sorted(line.strip() for line in subprocess.run(["ip", "-4", "route"], capture_output=True, text=True, check=True).stdout.splitlines())
+    """The IPv4 main table as ``ip`` prints it, without metrics: NetworkManager counts them up at each activation."""
+    return sorted(re.sub(r" metric \d+", "", line).strip() for line in subprocess.run(["ip", "-4", "route"], capture_output=True, text=True, check=True).stdout.splitlines())
 
 
 if __name__ == "__main__":
