@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ansible.errors import AnsibleError
+from jinja2.exceptions import UndefinedError
 
 from .._plain import plain
 from . import _read
@@ -72,16 +73,17 @@ def build_request(hostvars: Mapping[str, Any], groups: Mapping[str, Any], settin
     hosts = {name: hostvars[name] for name in dict.fromkeys([*names["gb10_nodes"], *names["gb10_switches"]])}
     options = plain(dict(run))
     request: dict[str, Any] = {
-        key: _common(notes, variable, hosts, names["gb10_nodes"], plain(settings.get(variable))) for variable, key in SETTINGS.items()
+        key: _common(notes, variable, hosts, names["gb10_nodes"], settings) for variable, key in SETTINGS.items()
     }
     request["nodes"] = [_host(notes, name, hosts[name], NODE_VARIABLES) for name in names["gb10_nodes"]]
     request["switches"] = [_host(notes, name, hosts[name], SWITCH_VARIABLES) for name in names["gb10_switches"]]
     request["previous"] = _previous(notes, options)
     _refuse_misspelt(notes, hosts, options.get("specs") or [])
     _refuse_run(notes, request, options)
-    if not any(node.get("id") is not None for node in request["nodes"]) and _child_groups(hostvars):
-        fix = "Set fabric_node_id on every node: the order of hosts in child groups changes when one is added."
-        notes.refuse("fabric_node_id", "a number on every node of a group with child groups", f"none, and {listed(_child_groups(hostvars))}", fix)
+    children = _child_groups(hostvars)
+    if children and not any(node.get("id") is not None for node in request["nodes"]):
+        fix = "Set fabric_node_id on every node: adding a host to a child group changes the order of all."
+        notes.refuse("fabric_node_id", "a number on every node where gb10_nodes has child groups", f"none with {listed(children)}", fix)
     request["refusals"] = notes.refusals
     return request
 
@@ -92,13 +94,13 @@ def _value(notes: Notes, host: str, variables: Mapping[str, Any], name: str) -> 
         return None
     try:
         return plain(variables[name])
-    except (AnsibleError, TypeError, ValueError, RecursionError) as error:
+    except (AnsibleError, UndefinedError, TypeError, ValueError, RecursionError) as error:
         notes.refuse(f"{host}: {name}", "a value that can be computed", f"an error: {' '.join(str(error).split())}", "Correct the variable.")
         return None
 
 
-def _common(notes: Notes, variable: str, hosts: Mapping[str, Any], nodes: list[str], otherwise: Any) -> Any:
-    """The one value that all hosts have; ``otherwise`` when none has its own.
+def _common(notes: Notes, variable: str, hosts: Mapping[str, Any], nodes: list[str], settings: Mapping[str, Any]) -> Any:
+    """The one value that all hosts have; what the role sees when none has its own.
 
     It comes from the inventory and not from the host that happens to run the task, because that may be any under ``--limit``.
     """
@@ -112,7 +114,7 @@ def _common(notes: Notes, variable: str, hosts: Mapping[str, Any], nodes: list[s
     if len(users) > 1:
         found = listed(f"{shown(json.loads(value))} on {listed(names, most=3)}" for value, names in users.items())
         notes.refuse(variable, "one value for all hosts", found, "Set it once, under all: vars.")
-    return json.loads(next(iter(users))) if users else otherwise
+    return json.loads(next(iter(users))) if users else _value(notes, "this play", settings, variable)
 
 
 def _host(notes: Notes, name: str, variables: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
@@ -168,7 +170,7 @@ def _refuse_misspelt(notes: Notes, hosts: Mapping[str, Any], specs: list[Any]) -
             notes.refuse(f"variable {name}", "a name of this collection", f"one that is close to it on {listed(users[name], most=3)}", closest(name, ours, ""))
 
 
-def _child_groups(hostvars: Any) -> Iterable[str]:
+def _child_groups(hostvars: Any) -> list[str]:
     """Names of the child groups of ``gb10_nodes``.
 
     No variable tells them; the inventory behind ``hostvars`` does. Where it can not be reached, nothing is known and nothing refused.

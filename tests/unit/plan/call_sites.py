@@ -26,8 +26,13 @@ def sites(*names: str) -> set[Site]:
         if path.name in names or (names[0].startswith("-") and f"-{path.name}" not in names):
             for node in ast.walk(ast.parse(path.read_text())):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("refuse", "warn"):
-                    found |= {(path.name, line) for line in [node.lineno]}
+                    found.add((path.name, node.lineno))
     return found
+
+
+def source(site: Site) -> str:
+    """The text of a site's first line."""
+    return (PACKAGE / site[0]).read_text().splitlines()[site[1] - 1].strip()
 
 
 @contextmanager

@@ -8,15 +8,6 @@ from __future__ import annotations
 import os
 
 import pytest
-from hypothesis import HealthCheck, settings
-
-settings.register_profile("plan", derandomize=True, deadline=None, max_examples=60, database=None, suppress_health_check=[HealthCheck.too_slow])
-
-
-@pytest.fixture(autouse=True)
-def _profile() -> None:
-    """Property tests are the same in every run."""
-    settings.load_profile("plan")
 
 
 @pytest.fixture

@@ -5,9 +5,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from plan_requests import direct, hosts, ring, star, switched, two_switches
+
+GRAMMAR = re.compile(r".+ - expected .+, found .+\. .+[.?]")
+"""How every text must read."""
 
 
 def trunk(a: str = "a.qsfp56-dd-4", b: str = "b.qsfp56-dd-4", **more: Any) -> dict[str, Any]:

@@ -9,17 +9,15 @@ Write the texts anew with ``REGENERATE=1 .venv/bin/pytest tests/unit/plan/test_p
 from __future__ import annotations
 
 import functools
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._build import make_plan
 from call_sites import recorded, sites
-from plan_cases import REFUSED, WARNED
+from plan_cases import GRAMMAR, REFUSED, WARNED
 
 HERE = Path(__file__).parent
-GRAMMAR = re.compile(r".+ - expected .+, found .+\. .+[.?]")
 
 
 @functools.cache

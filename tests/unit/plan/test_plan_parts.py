@@ -1,0 +1,141 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The parts of a plan that the golden files show only one side of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._build import make_plan
+from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._cabling import cabling
+from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._difference import differences
+from plan_requests import direct, hosts, ring, star, switched, two_switches
+
+TWO_CABLES = [["spark-1.p0", "spark-2.p0"], ["spark-1.p1", "spark-2.p1"]]
+
+
+def nccl(request: dict[str, Any]) -> list[Any]:
+    """The NCCL settings of the first node, which all nodes share."""
+    nodes = make_plan(request)["nodes"]
+    assert len({tuple(node["nccl"].items()) for node in nodes.values()}) == 1
+    return list(next(iter(nodes.values()))["nccl"].values())
+
+
+@pytest.mark.parametrize(
+    ("title", "request_", "expected"),
+    [
+        ("two nodes, one cable", direct(), ["2.28.9", 1, None, None, "none", None]),
+        ("two nodes, two cables", direct(cables=TWO_CABLES), ["2.30.7", 1, None, 0, "none", None]),
+        ("ring", ring(), ["2.30.7", 1, None, 0, "none", None]),
+        ("three behind a switch", switched(3), ["2.28.9", 1, None, None, "none", None]),
+        ("four behind a switch", switched(4), ["2.30.4", 1, None, None, "none", None]),
+        (
+            "one of two with two cables",
+            switched(cables=[star("qsfp56-dd-1", "spark-1.p0", "spark-2.p0"), star("qsfp56-dd-2", "spark-1.p1")]),
+            ["2.30.7", 1, None, 0, "none", None],
+        ),
+        ("another prefix", direct(rail_prefix=28), ["2.28.9", 1, 28, None, "none", None]),
+        ("ECN", switched(roce="ecn"), ["2.28.9", 1, None, None, "none", 106]),
+        ("lossless", switched(roce="lossless"), ["2.28.9", 1, None, None, "none", 106]),
+    ],
+)
+def test_nccl_settings_follow_from_the_cabling(title: str, request_: dict[str, Any], expected: list[Any]) -> None:
+    assert nccl(request_) == expected, title
+
+
+@pytest.mark.parametrize(
+    ("mtu", "vlan", "expected"), [(1500, None, 9216), (9000, None, 9216), (9216, None, 9216), (9216, 5, 9220), (9500, None, 9500), (9570, None, 9570)]
+)
+def test_a_switch_forwards_the_mtu_and_its_tag(mtu: int, vlan: int | None, expected: int) -> None:
+    plan = make_plan(switched(mtu=mtu, switches=[{"name": "sw", "model": "CRS804", "vlan": vlan}]))
+    assert plan["switches"]["sw"]["l2mtu"] == expected
+
+
+def test_unlike_cages_meet_where_they_speak_the_same() -> None:
+    request = two_switches(switches=[{"name": "a", "model": "CRS804"}, {"name": "b", "model": "CRS812"}])
+    request["cables"] = [*request["cables"], {"between": ["a.qsfp56-dd-4", "b.qsfp56-1"]}]
+    switches = make_plan(request)["switches"]
+    assert switches["a"]["cages"]["qsfp56-dd-4"]["mode"] == "2x200G"
+    assert switches["b"]["cages"]["qsfp56-1"]["mode"] == "1x200G"
+    assert switches["a"]["legs"]["qsfp56-dd-4-1"] == {"switch": "b", "leg": "qsfp56-1-1", "speed": "200G", "bond": None}
+
+
+def test_every_pair_of_nodes_may_meet_on_another_switch() -> None:
+    request = {
+        "topology": "switched_fabric",
+        "nodes": hosts(3),
+        "switches": [{"name": name, "managed": False} for name in "abc"],
+        "cables": [
+            {"switch": "a", "to": ["spark-1.p0", "spark-2.p0"], "speed": "100G"},
+            {"switch": "b", "to": ["spark-2.p1", "spark-3.p0"], "speed": "100G"},
+            {"switch": "c", "to": ["spark-3.p1", "spark-1.p1"], "speed": "100G"},
+        ],
+    }
+    plan = make_plan(request)
+    assert plan["refusals"] == []
+    assert [list(subnet["members"]) for subnet in plan["subnets"][::2]] == [["spark-1", "spark-2"], ["spark-2", "spark-3"], ["spark-3", "spark-1"]]
+
+
+@pytest.mark.parametrize(
+    "previous",
+    [
+        {},
+        {"nodes": None},
+        {"nodes": {"spark-1": None}},
+        {"nodes": {"spark-1": {"ports": []}}},
+        {"nodes": {"spark-1": {"ports": {"p0": {"rails": [3, {"rail": []}]}}}}},
+    ],
+)
+def test_what_is_no_plan_protects_nothing(previous: dict[str, Any]) -> None:
+    assert make_plan(direct(previous=previous))["refusals"] == []
+
+
+def test_a_port_that_was_not_cabled_before_may_get_any_address() -> None:
+    moved = direct(cables=[["spark-1.p1", "spark-2.p1"]], previous=make_plan(direct()))
+    assert make_plan(moved)["refusals"] == []
+
+
+@pytest.mark.parametrize(
+    ("title", "request_", "expected"),
+    [
+        ("nothing", direct(), []),
+        (
+            "a node more",
+            switched(3),
+            [
+                "stored plan - expected the plan of this inventory, found nodes added: spark-3; switches changed: sw; subnets changed; paths changed. Run gb10.cluster.plan to review and store the new one."
+            ],
+        ),
+    ],
+)
+def test_a_difference_is_told_in_one_sentence(title: str, request_: dict[str, Any], expected: list[str]) -> None:
+    stored = make_plan(switched(2) if title != "nothing" else direct())
+    assert differences(make_plan(request_), stored) == expected
+
+
+def test_another_topology_and_a_node_less_are_differences() -> None:
+    assert differences(make_plan(direct()), make_plan(ring())) == [
+        "stored plan - expected the plan of this inventory, found nodes removed: spark-3; nodes changed: spark-1 and spark-2; topology changed; "
+        "subnets changed; paths changed; marks changed. Run gb10.cluster.plan to review and store the new one."
+    ]
+
+
+@pytest.mark.parametrize("stored", ["", "{", "[]", "null", None, [], {}])
+def test_what_is_no_plan_differs_in_nothing(stored: Any) -> None:
+    assert differences(make_plan(direct()), stored) == []
+
+
+def test_odd_names_do_not_break_the_page() -> None:
+    names = ['a "b" <c>', "d|e_f*", "ü.`x`[y]"]
+    page = cabling(make_plan({"topology": "three_node_ring", "nodes": [{"name": name} for name in names]}))
+    picture, tables = page.split("## Plug this into that")
+    assert [line for line in picture.splitlines() if line.startswith("  n") and "---" not in line] == [
+        '  n0["a #34;b#34; #60;c#62;"]',
+        '  n1["d|e_f*"]',
+        '  n2["ü.#96;x#96;[y]"]',
+    ]
+    rows = [line for line in tables.splitlines() if line.startswith("| 1 ")]
+    assert rows == ['| 1 | a "b" &#60;c&#62; **p0** | d&#124;e&#95;f&#42; **p1** | 200G QSFP | 10.77.0.0/24, 10.77.1.0/24 |']
+    assert {line.count("|") for line in tables.splitlines() if line.startswith("|")} == {6}
