@@ -49,7 +49,9 @@ def node_ids(request: Request, notes: Notes) -> dict[str, int]:
     if beyond:
         what = "fabric_node_id" if explicit else "gb10_nodes"
         found = f"{max(ids.values())} ({listed(beyond)})"
-        notes.refuse(what, f"ids from 1 to {highest}, the hosts of a /{request.rail_prefix}", found, "Use smaller ids, or a shorter fabric_rail_prefix.")
+        notes.refuse(
+            what, f"ids from 1 to {highest}, the hosts of a /{request.rail_prefix}", found, "Use smaller ids, or a shorter fabric_rail_prefix."
+        )
     return ids
 
 

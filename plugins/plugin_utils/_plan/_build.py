@@ -92,9 +92,7 @@ def _assemble(request: Request, cables: Cables, domains: _domains.Domains, ids: 
     }
 
 
-def _nodes(
-    request: Request, cables: Cables, attachments: list[Attachment], ids: dict[str, int], subnets: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _nodes(request: Request, cables: Cables, attachments: list[Attachment], ids: dict[str, int], subnets: list[dict[str, Any]]) -> dict[str, Any]:
     """The slice of every node."""
     peers: dict[tuple[str, str], tuple[dict[str, Any], str]] = {}
     for leg in cables.legs:

@@ -178,7 +178,7 @@ def _trunk(
         notes.refuse(f"{where}: bond", BOND, shown(bond), "Leave it out for a single cable.")
     cages: list[str | None] = []
     for switch, end in zip(switches, ends):
-        name = end.strip()[len(switch.name) + 1:] or None
+        name = end.strip()[len(switch.name) + 1 :] or None
         cages.append(sockets.cage(where, switch, name) if name or switch.managed else None)
         if cages[-1] is None and (name or switch.managed):
             return None

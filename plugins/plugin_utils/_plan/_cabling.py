@@ -143,7 +143,7 @@ def _text(name: str) -> str:
 
 def _label(name: str) -> str:
     """A host's name inside a Mermaid label."""
-    return "".join(f"#{ord(sign)};" if sign in "\"<>&#`\\\n" else sign for sign in name)
+    return "".join(f"#{ord(sign)};" if sign in '"<>&#`\\\n' else sign for sign in name)
 
 
 def _table(rows: list[list[str]]) -> str:

@@ -149,5 +149,10 @@ def refuse_unjoined(nodes: Iterable[str], legs: list[Leg], domains: Domains, not
     for (one, a), (other, b) in combinations(kinds.items(), 2):
         if not one & other:
             found = f"{a} on {listed(sorted(one))} and {b} on {listed(sorted(other))}"
-            notes.refuse(f"{a} and {b}", "a switch, or joined switches, that both are cabled to", found, "Join the switches by a cable, or cable both nodes to both.")
+            notes.refuse(
+                f"{a} and {b}",
+                "a switch, or joined switches, that both are cabled to",
+                found,
+                "Join the switches by a cable, or cable both nodes to both.",
+            )
             return

@@ -72,9 +72,7 @@ def build_request(hostvars: Mapping[str, Any], groups: Mapping[str, Any], settin
     names = {group: list(plain(groups).get(group) or []) for group in GROUPS}
     hosts = {name: hostvars[name] for name in dict.fromkeys([*names["gb10_nodes"], *names["gb10_switches"]])}
     options = plain(dict(run))
-    request: dict[str, Any] = {
-        key: _common(notes, variable, hosts, names["gb10_nodes"], settings) for variable, key in SETTINGS.items()
-    }
+    request: dict[str, Any] = {key: _common(notes, variable, hosts, names["gb10_nodes"], settings) for variable, key in SETTINGS.items()}
     request["nodes"] = [_host(notes, name, hosts[name], NODE_VARIABLES) for name in names["gb10_nodes"]]
     request["switches"] = [_host(notes, name, hosts[name], SWITCH_VARIABLES) for name in names["gb10_switches"]]
     request["previous"] = _previous(notes, options)
@@ -146,7 +144,9 @@ def _refuse_run(notes: Notes, request: dict[str, Any], run: dict[str, Any]) -> N
         fix = f"Run gb10.cluster.{found}, or correct fabric_topology." if isinstance(found, str) else "Correct fabric_topology."
         notes.refuse("fabric_topology", f"{expected}, which this playbook is for", shown(found), fix)
     if run.get("serial"):
-        notes.refuse("serial", "all hosts in one batch", "a play that cuts them up", "Take serial out of the play; use --limit to run on fewer hosts.")
+        notes.refuse(
+            "serial", "all hosts in one batch", "a play that cuts them up", "Take serial out of the play; use --limit to run on fewer hosts."
+        )
     if not run.get("stored_path"):
         notes.refuse("fabric_output_dir", "a folder", "none, because the inventory is not a file", "Set fabric_output_dir.")
 
@@ -167,7 +167,9 @@ def _refuse_misspelt(notes: Notes, hosts: Mapping[str, Any], specs: list[Any]) -
                 users.setdefault(str(name), []).append(host)
     for name in sorted(users):
         if difflib.get_close_matches(name, ours, n=1, cutoff=LIKENESS):
-            notes.refuse(f"variable {name}", "a name of this collection", f"one that is close to it on {listed(users[name], most=3)}", closest(name, ours, ""))
+            notes.refuse(
+                f"variable {name}", "a name of this collection", f"one that is close to it on {listed(users[name], most=3)}", closest(name, ours, "")
+            )
 
 
 def _child_groups(hostvars: Any) -> list[str]:

@@ -32,7 +32,9 @@ class Rule(NamedTuple):
 
 RULES = {
     "two ports": Rule(
-        "2.30.7", 0, "only subnet-aware routing finds the right one of two cables; NVIDIA sets NCCL_IB_MERGE_NICS=0 for its ring, connect-three-sparks"
+        "2.30.7",
+        0,
+        "only subnet-aware routing finds the right one of two cables; NVIDIA sets NCCL_IB_MERGE_NICS=0 for its ring, connect-three-sparks",
     ),
     "four or more": Rule("2.30.4", None, "four-node jobs were reported to hang on 2.28.9 and to run from 2.30.4 on, NVIDIA developer forum"),
     "two or three": Rule("2.28.9", None, "first build NVIDIA shipped for this machine, connect-two-sparks"),

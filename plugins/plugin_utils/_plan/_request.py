@@ -17,7 +17,18 @@ ROCE = ("none", "ecn", "lossless")
 PORTS = ("p0", "p1")
 
 REQUEST_KEYS = (
-    "topology", "supernet", "mtu", "roce", "rail_prefix", "ipv6_link_local", "reserved", "previous", "nodes", "switches", "cables", "refusals",
+    "topology",
+    "supernet",
+    "mtu",
+    "roce",
+    "rail_prefix",
+    "ipv6_link_local",
+    "reserved",
+    "previous",
+    "nodes",
+    "switches",
+    "cables",
+    "refusals",
 )
 NODE_KEYS = ("name", "id", "management", "interfaces", "address")
 SWITCH_KEYS = ("name", "model", "managed", "bridge", "vlan", "address")
@@ -80,7 +91,10 @@ def read_request(raw: Any, notes: Notes) -> Request | None:
     data = _read.mapping(notes, "request", raw, REQUEST_KEYS, "Pass what gb10.cluster.fabric_request returns.")
     if data is None:
         return None
-    notes.refusals += [text if isinstance(text, str) else shown(text) for text in _read.sequence(notes, "request: refusals", data.get("refusals"), "Pass a list of texts.")]
+    notes.refusals += [
+        text if isinstance(text, str) else shown(text)
+        for text in _read.sequence(notes, "request: refusals", data.get("refusals"), "Pass a list of texts.")
+    ]
     nodes = _hosts(notes, "nodes", data.get("nodes"), NODE_KEYS, _node)
     switches = _hosts(notes, "switches", data.get("switches"), SWITCH_KEYS, _switch)
     for name in nodes:
@@ -125,7 +139,9 @@ def _supernet(notes: Notes, value: Any) -> ipaddress.IPv4Network | None:
 def _networks(notes: Notes, value: Any) -> list[ipaddress.IPv4Network]:
     fix = "List the networks that the fabric must leave alone."
     items = _read.sequence(notes, "fabric_reserved", value, fix)
-    found = [_read.network(notes, f"fabric_reserved[{index}]", "" if item is None else item, "172.17.0.0/16", fix) for index, item in enumerate(items)]
+    found = [
+        _read.network(notes, f"fabric_reserved[{index}]", "" if item is None else item, "172.17.0.0/16", fix) for index, item in enumerate(items)
+    ]
     return [network for network in found if network is not None]
 
 
@@ -153,7 +169,9 @@ def _node(notes: Notes, name: str, data: dict[str, Any]) -> Node:
     return Node(
         name=name,
         numbered=data.get("id") is not None,
-        id=_read.integer(notes, f"{name}: fabric_node_id", data.get("id"), 1, 2**24 - 2, "Use the number you want in the last part of its addresses."),
+        id=_read.integer(
+            notes, f"{name}: fabric_node_id", data.get("id"), 1, 2**24 - 2, "Use the number you want in the last part of its addresses."
+        ),
         management=_read.interface(
             notes, f"{name}: fabric_management", data.get("management"), "192.168.10.11/24", "Write its address on the management network."
         ),
@@ -167,7 +185,9 @@ def _switch(notes: Notes, name: str, data: dict[str, Any]) -> Switch:
         name=name,
         model=_read.text(notes, f"{name}: fabric_switch_model", data.get("model"), "a model such as CRS812", "Write what is on its label."),
         managed=_read.boolean(notes, f"{name}: fabric_switch_managed", data.get("managed"), True, "Use false if the switch is not to be touched."),
-        bridge=_read.text(notes, f"{name}: fabric_switch_bridge", data.get("bridge"), "the name of a bridge", "Leave it out to adopt the one there is."),
+        bridge=_read.text(
+            notes, f"{name}: fabric_switch_bridge", data.get("bridge"), "the name of a bridge", "Leave it out to adopt the one there is."
+        ),
         vlan=_read.integer(notes, f"{name}: fabric_switch_vlan", data.get("vlan"), 1, 4094, "Leave it out for a fabric without VLAN."),
         address=_address(data.get("address")),
     )

@@ -123,6 +123,11 @@ all:
     gb10_nodes: {children: {rack_1: {hosts: {spark-1: {}}}, rack_2: {hosts: {spark-2: {}}}}}
 """
 
+NO_PLAN = (
+    "/x/.gb10/plan.json - expected the stored plan, found something else. "
+    "Restore the file; or remove it, which gives up the protection of the addresses in use."
+)
+
 REFUSED = [
     ("a misspelt variable", PAIR.replace("vars: {", "vars: {fabric_mtuu: 1, "), {}, [
         "variable fabric_mtuu - expected a name of this collection, found one that is close to it on spark-1 and spark-2. Did you mean fabric_mtu?"]),
@@ -147,9 +152,9 @@ REFUSED = [
     ("no place for the plan", PAIR, {"stored_path": ""}, [
         "fabric_output_dir - expected a folder, found none, because the inventory is not a file. Set fabric_output_dir."]),
     ("a stored plan that is none", PAIR, {"stored": "{}"}, [
-        "/x/.gb10/plan.json - expected the stored plan, found something else. Restore the file; or remove it, which gives up the protection of the addresses in use."]),
+        NO_PLAN]),
     ("a stored plan that is no JSON", PAIR, {"stored": "<<<<"}, [
-        "/x/.gb10/plan.json - expected the stored plan, found something else. Restore the file; or remove it, which gives up the protection of the addresses in use."]),
+        NO_PLAN]),
     ("switches that are neither on nor off", PAIR, {"renumber": "perhaps", "strict": []}, [
         "fabric_renumber - expected true or false, found perhaps. Leave it out for false.",
         "fabric_plan_strict - expected true or false, found a list. Leave it out for false."]),

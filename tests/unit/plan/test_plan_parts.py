@@ -105,7 +105,8 @@ def test_a_port_that_was_not_cabled_before_may_get_any_address() -> None:
             "a node more",
             switched(3),
             [
-                "stored plan - expected the plan of this inventory, found nodes added: spark-3; switches changed: sw; subnets changed; paths changed. Run gb10.cluster.plan to review and store the new one."
+                "stored plan - expected the plan of this inventory, found nodes added: spark-3; switches changed: sw; subnets changed; paths changed. "
+                "Run gb10.cluster.plan to review and store the new one."
             ],
         ),
     ],
