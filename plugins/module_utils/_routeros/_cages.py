@@ -168,3 +168,40 @@ def legs_of(cage: str, mode: Mode) -> dict[str, list[str]]:
 def speed_word(mode: Mode, media: str) -> str:
     """RouterOS' word for ``speed=`` on the leaders of a mode; ``media`` is ``copper`` or ``optical``."""
     return mode.copper if media == "copper" else mode.optical
+
+
+class Lane(NamedTuple):
+    """How a lane is set. ``speed`` is the word of ``speed=``, which counts only without auto-negotiation."""
+
+    enabled: bool
+    auto_negotiation: bool
+    speed: str | None
+
+
+def claims(family: str, lanes: list[Lane]) -> dict[int, list[int]]:
+    """Leading lane -> lanes that its leg gets, numbers from 1.
+
+    RouterOS walks a cage from its lowest enabled lane; the mode of that lane takes as many of the following ones as it needs, but only enabled ones:
+    with some of them disabled, the leg gets fewer (MikroTik manual; truth table of chishiki37/dgx-spark-fabric).
+    """
+    found: dict[int, list[int]] = {}
+    lane = 1
+    while lane <= len(lanes):
+        setting = lanes[lane - 1]
+        if not setting.enabled:
+            lane += 1
+            continue
+        wanted = LANES[family] if setting.auto_negotiation and lane == 1 else _lanes_of_speed(family, setting, lane)
+        last = lane
+        while last < min(lane + wanted - 1, len(lanes)) and lanes[last].enabled:
+            last += 1
+        got = last - lane + 1
+        got = got if got == wanted else 1 << got.bit_length() - 1
+        found[lane] = list(range(lane, lane + got))
+        lane += got
+    return found
+
+
+def _lanes_of_speed(family: str, setting: Lane, lane: int) -> int:
+    modes = [mode for mode in modes_of(family).values() if setting.speed in (mode.copper, mode.optical) and lane in mode.leaders]
+    return modes[0].lanes if modes and not setting.auto_negotiation else 1

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+from ._command import address
 from ._device import Device, device
+from ._facts import Ports, leaders
 from ._qos import QOS, Have
-from ._rows import Row
+from ._rows import Row, flag
 from ._session import ConnectionLost, Session, SwitchError
 
 
@@ -48,3 +50,32 @@ class Reader:
             chips=self.rows("/interface/ethernet/switch"),
             discovery=self.record("/ip/neighbor/discovery-settings"),
         )
+
+    def ports(self, links: bool = False, roles: bool = False, hosts: bool = False) -> Ports:
+        """The menus that describe ports; ``links``, ``roles`` and ``hosts`` cost one more answer per leg, per running member, or one."""
+        ethernet = self.rows("/interface/ethernet")
+        members = self.rows("/interface/bridge/port")
+        default_names = {row["name"]: str(row.get("default-name")) for row in ethernet}
+        led = leaders(ethernet)
+        looked_at = [row for row in ethernet if links and (row.get("default-name") in led or flag(row.get("running")))]
+        running = {row["name"] for row in ethernet if flag(row.get("running"))}
+        return Ports(
+            ethernet=ethernet,
+            interfaces=self.rows("/interface"),
+            bridges=self.rows("/interface/bridge"),
+            bridge_ports=members,
+            hosts=self.rows("/interface/bridge/host") if hosts else [],
+            monitors={str(row.get("default-name")): self._monitor("/interface/ethernet", address(row)) for row in looked_at},
+            roles={default_names[row["interface"]]: self._monitor("/interface/bridge/port", row[".id"])
+                   for row in members if roles and row["interface"] in running},
+        )
+
+    def _monitor(self, menu: str, target: str) -> Row:
+        """One look at one row, empty when the switch can not tell."""
+        try:
+            return next(iter(self.session.read(f"{menu}/monitor {target} once as-value", singleton=True)), {})
+        except ConnectionLost:
+            raise
+        except SwitchError as error:
+            self.missing[f"{menu}/monitor"] = str(error)
+            return {}

@@ -56,11 +56,11 @@ class Binder:
         self.schema, self.menus = schema, menus
         self._children: dict[str, set[str]] = {}
         for menu in schema.menus:
-            parent, _, name = menu.rpartition("/")
+            parent, _slash, name = menu.rpartition("/")
             self._children.setdefault(parent, set()).add(name)
         self._verbs: dict[str, set[str]] = {}
         for path in schema.commands:
-            menu, _, verb = path.rpartition("/")
+            menu, _slash, verb = path.rpartition("/")
             self._verbs.setdefault(menu, set()).add(verb)
 
     def bind(self, statement: Statement, menu: str, in_call: bool = False) -> Bound:

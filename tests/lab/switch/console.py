@@ -53,7 +53,7 @@ class Dropped(Exception):
 
 def login_options(username: str) -> tuple[str, int, bool]:
     """(user, width, whether the terminal is probed) from a login name with console options after ``+``."""
-    name, _, options = username.partition("+")
+    name, _plus, options = username.partition("+")
     width = re.search(r"(\d+)w", options)
     return name, int(width[1]) if width else 80, not re.search(r"(?<!\d)t", options)
 

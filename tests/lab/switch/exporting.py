@@ -18,8 +18,9 @@ from .values import Nothing, RouterError, quoted
 ORDER = (
     "/interface/bridge", "/interface/ethernet", f"{QOS}/tx-manager", f"{QOS}/priority-flow-control", f"{QOS}/port", f"{QOS}/profile",
     f"{QOS}/settings", f"{QOS}/tx-manager/queue", f"{QOS}/map", "/interface/vlan", "/interface/list", "/interface/bridge/port",
-    "/interface/bridge/settings", "/interface/ethernet/switch", "/interface/ethernet/switch/port", f"{QOS}/map/ip", f"{QOS}/map/vlan", "/ip/neighbor/discovery-settings",
-    "/interface/bridge/vlan", "/interface/list/member", "/ip/address", "/ip/ssh", "/ip/service", "/system/clock", "/system/identity", "/system/note",
+    "/interface/bridge/settings", "/interface/ethernet/switch", "/interface/ethernet/switch/port", f"{QOS}/map/ip", f"{QOS}/map/vlan",
+    "/ip/neighbor/discovery-settings", "/interface/bridge/vlan", "/interface/list/member", "/ip/address", "/ip/ssh", "/ip/service",
+    "/system/clock", "/system/identity", "/system/note",
 )
 """Menus in the order in which published exports have them."""
 

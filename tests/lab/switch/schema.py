@@ -84,7 +84,7 @@ class Schema:
     def _add_hardware(self, menu: str, entry: dict) -> None:
         if not self._on_chip(entry):
             return
-        menu, _, partial = menu.partition(" (")
+        menu, _separator, partial = menu.partition(" (")
         fields = frozenset(self.fields(menu))
         for verb in ["set"] if partial else entry["commands"]:
             if verb in ("set", "add"):

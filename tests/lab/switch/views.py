@@ -67,15 +67,11 @@ def _bridges(machine: Machine, shown: list[Row]) -> list[Row]:
 
 
 def _bridge_ports(machine: Machine, shown: list[Row]) -> list[Row]:
-    running, roles = hardware.running(machine), machine.neighbours()
-    found = []
-    for index, row in enumerate(shown, 1):
-        is_offloaded, is_running = hardware.is_offloaded(machine, row), row["interface"] in running
-        role: Row = {"role": "disabled-port", "forwarding": False}
-        if is_running:
-            role = roles.get(row["interface"], {"role": "designated-port", "forwarding": True})
-        found.append(row | {"inactive": not is_running, "hw-offload": is_offloaded, "port-number": index, "status": "in-bridge",
-                            "learning": role["forwarding"]} | role)
+    running = hardware.running(machine)
+    found: list[Row] = []
+    for row in shown:
+        is_offloaded = hardware.is_offloaded(machine, row)
+        found.append(row | {"inactive": row["interface"] not in running, "hw-offload": is_offloaded})
         if is_offloaded:
             found[-1]["hw-offload-group"] = "switch1"
     return found
@@ -193,10 +189,14 @@ def ethernet_monitor(machine: Machine, row: Row) -> dict[str, Any]:
 
 def bridge_port_monitor(machine: Machine, row: Row) -> dict[str, Any]:
     """What ``/interface/bridge/port/monitor … once`` shows of one port."""
-    shown = next(view for view in rows(machine, "/interface/bridge/port") if view[".id"] == row[".id"])
-    keep = ("interface", "status", "port-number", "role", "learning", "forwarding", "hw-offload-group")
-    return {**{name: shown[name] for name in keep if name in shown}, "edge-port": shown["role"] == "designated-port", "point-to-point-port": True,
-            "sending-rstp": True, "actual-path-cost": row["path-cost"] if isinstance(row["path-cost"], int) else 2000}
+    interface = row["interface"]
+    role: Row = {"role": "disabled-port", "forwarding": False}
+    if interface in hardware.running(machine):
+        role = machine.neighbours().get(interface, {"role": "designated-port", "forwarding": True})
+    shown = {"interface": interface, "status": "in-bridge", "port-number": machine.rows("/interface/bridge/port").index(row) + 1, **role,
+             "learning": role["forwarding"], "edge-port": role["role"] == "designated-port", "point-to-point-port": True, "sending-rstp": True,
+             "actual-path-cost": row["path-cost"] if isinstance(row["path-cost"], int) else 2000}
+    return shown | ({"hw-offload-group": "switch1"} if hardware.is_offloaded(machine, row) else {})
 
 
 def safe_mode(machine: Machine, session: object) -> Row:

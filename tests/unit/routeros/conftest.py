@@ -1,13 +1,33 @@
 # Copyright (c) gb10.cluster contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes the simulated switch importable as ``switch``."""
+"""Makes the simulated switch importable as ``switch``, and runs modules against it."""
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
+
+import pytest
+from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.testing import patch_module_args
 
 LAB = str(Path(__file__).resolve().parents[2] / "lab")
 if LAB not in sys.path:
     sys.path.insert(0, LAB)
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Run a module against a bench: ``run(module, bench, option=…)`` gives what it returns."""
+
+    def run_module(module, bench, **options):
+        warnings: list[str] = []
+        monkeypatch.setattr(module, "connect", lambda access: bench.connect())
+        monkeypatch.setattr(AnsibleModule, "warn", lambda self, warning: warnings.append(warning))
+        with patch_module_args({"host": "sw", **options}), pytest.raises(SystemExit):
+            module.main()
+        return {**json.loads(capsys.readouterr().out), "warnings": warnings}
+
+    return run_module

@@ -5,12 +5,16 @@
 
 from __future__ import annotations
 
+import csv
+
 import pytest
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._cages import (
     LANES,
     MODES,
+    Lane,
     Port,
     cages_of,
+    claims,
     lanes_of,
     legs_of,
     model_of,
@@ -101,3 +105,25 @@ def test_an_unknown_product_has_no_model():
 def test_a_lane_is_no_cage():
     with pytest.raises(ValueError, match="qsfp56-dd-1-1 is not the name of a cage"):
         lanes_of("qsfp56-dd-1-1")
+
+
+def test_lanes_are_claimed_as_the_published_truth_table_says(fixtures):
+    rows = list(csv.DictReader((fixtures / "routeros" / "lane-grouping.csv").open()))
+    for row in rows:
+        enabled = {int(lane.rsplit("-", 1)[1]) for lane in row["enabled_lanes_in_cage"].split() if ".." not in lane} or set(range(1, 9))
+        lanes = [Lane(lane in enabled, False, "200G-baseCR4") for lane in range(1, 9)]
+        assert len(claims("qsfp56-dd", lanes)[int(row["master"].rsplit("-", 1)[1])]) == int(row["lanes_claimed"]), row
+
+
+@pytest.mark.parametrize(
+    ("family", "lanes", "claimed"),
+    [
+        ("qsfp56-dd", [Lane(True, True, None)] * 8, {1: [1, 2, 3, 4, 5, 6, 7, 8]}),
+        ("qsfp56-dd", [Lane(True, False, "100G-baseCR2")] * 8, {1: [1, 2], 3: [3, 4], 5: [5, 6], 7: [7, 8]}),
+        ("qsfp56", [Lane(True, False, "100G-baseSR2-LR2")] * 4, {1: [1, 2], 3: [3, 4]}),
+        ("qsfp28", [Lane(True, False, "100G-baseCR4"), Lane(True, True, None), Lane(False, True, None), Lane(True, True, None)], {1: [1, 2], 4: [4]}),
+        ("qsfp28", [Lane(False, False, None)] * 4, {}),
+    ],
+)
+def test_a_mode_claims_the_enabled_lanes_after_its_leader(family, lanes, claimed):
+    assert claims(family, lanes) == claimed

@@ -62,22 +62,22 @@ def session(*answers: list[str], timeout: float = 5) -> tuple[Session, ScriptedT
 
 
 def test_a_command_that_prints_nothing_went_through():
-    switch, _ = session([ECHO, DONE])
+    switch, _terminal = session([ECHO, DONE])
     assert switch.write(Command("/interface/ethernet", "set", ("*A",), {"l2mtu": 9216})) == ""
 
 
 def test_a_command_that_prints_anything_failed_whatever_the_words():
-    switch, _ = session([ECHO + "failure: max bit rate is 100G\r\n" + PROMPT])
+    switch, _terminal = session([ECHO + "failure: max bit rate is 100G\r\n" + PROMPT])
     assert switch.write(Command("/x", "set", ("*A",))) == "failure: max bit rate is 100G"
 
 
 def test_a_prompt_painted_early_does_not_hide_the_refusal_that_follows():
-    switch, _ = session([ECHO, PROMPT, "\r\n", "failure: could ", "not set mtu\r\n" + PROMPT])
+    switch, _terminal = session([ECHO, PROMPT, "\r\n", "failure: could ", "not set mtu\r\n" + PROMPT])
     assert switch.write(Command("/x", "set", ("*A",))) == "failure: could not set mtu"
 
 
 def test_a_late_line_of_the_command_before_is_not_part_of_the_answer():
-    switch, _ = session([ECHO, DONE], ["\rSafe Mode released\r\n", PROMPT, ECHO, "5\r\n" + DONE])
+    switch, _terminal = session([ECHO, DONE], ["\rSafe Mode released\r\n", PROMPT, ECHO, "5\r\n" + DONE])
     switch.run("/safe-mode/release")
     assert switch.run(":put 5").text == "5"
 
@@ -98,7 +98,7 @@ def test_a_silent_switch_is_dropped():
 
 
 def test_a_slow_switch_is_waited_for_as_long_as_it_says_something():
-    switch, _ = session([ECHO, *["."] * 5, "\r\n" + DONE], timeout=0.3)
+    switch, _terminal = session([ECHO, *["."] * 5, "\r\n" + DONE], timeout=0.3)
     assert switch.run(":put 5").complete
 
 
@@ -120,7 +120,7 @@ def test_rows_that_are_no_json_are_read_once_more_the_older_way():
 
 def test_a_menu_that_can_not_be_read_is_an_error_in_the_words_of_the_switch():
     refused = [ECHO + "syntax error (line 1 column 10)\r\n" + PROMPT]
-    switch, _ = session(refused, refused)
+    switch, _terminal = session(refused, refused)
     with pytest.raises(SwitchError, match=r"crs812: /no/menu print detail as-value - expected readable rows, found 'syntax error"):
         switch.rows("/no/menu")
 

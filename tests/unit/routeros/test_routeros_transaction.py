@@ -210,7 +210,7 @@ def test_a_failure_in_a_later_part_says_what_was_kept():
     first = tuple(f"qsfp56-dd-{cage}-{lane}" for cage in (1, 2, 3) for lane in range(1, 9))
     names = {row["name"]: row for row in bench.machine.rows(ETHERNET)}
     groups = [Group("cages 1 to 3", tuple(Command(ETHERNET, "set", (port,) * 3, {"mtu": 1400}) for port in first)),
-              Group("cage 4", tuple(Command(ETHERNET, "set", ("qsfp56-dd-4-1",), {"l2mtu": 9999}) for _ in range(20)))]
+              Group("cage 4", tuple(Command(ETHERNET, "set", ("qsfp56-dd-4-1",), {"l2mtu": 9999}) for _index in range(20)))]
 
     def compute(state):
         found = {row["name"]: row for row in state["rows"]}

@@ -198,7 +198,7 @@ def test_an_error_undoes_nothing(switch):
 def test_beyond_a_hundred_actions_safe_mode_ends_and_protects_nothing(switch):
     shell = Shell(switch)
     shell("/safe-mode/take\r")
-    for _ in range(MAX_ACTIONS):
+    for _index in range(MAX_ACTIONS):
         shell("/interface/ethernet set ether1 mtu=1400\r")
     assert shell(":put [/safe-mode get current]\r").split("\r\n")[1] == "true"
     assert "[Safe mode released by another user]" in shell("/interface/ethernet set ether2 mtu=1400\r")

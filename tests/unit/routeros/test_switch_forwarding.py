@@ -112,7 +112,8 @@ def test_a_dear_inter_switch_link_is_the_one_that_is_blocked_and_says_so():
     _first, second = two_switches()
     second.run("/interface/bridge/port set [find interface=qsfp56-dd-2-1] path-cost=5000")
     assert (port_role(second, "qsfp56-dd-2-1"), port_role(second, "ether1")) == ("alternate-port", "root-port")
-    assert second.run(":put [/interface/bridge/port get [find interface=qsfp56-dd-2-1] forwarding]") == "false"
+    shown = second.run("/interface/bridge/port/monitor [find interface=qsfp56-dd-2-1] once")
+    assert "forwarding: no" in shown
     assert legs(second.machine)["qsfp56-dd-2-1"].segment is None
 
 

@@ -1,0 +1,109 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The module mikrotik_info against the simulated switch."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+from ansible_collections.gb10.cluster.plugins.modules import mikrotik_info
+from simulated import Bench
+from switch.machine import Plug
+from switch.models import MODELS, VERSIONS
+
+
+def split_bench() -> Bench:
+    """A CRS812 with one cage split into 2x200G, its second leg renamed, and something learned."""
+    bench = Bench()
+    bench.machine.plugs["qsfp56-dd-1"] = Plug(speeds=(200,), tails=(1, 5))
+    for lane in (1, 5):
+        bench.run(f"/interface/ethernet set qsfp56-dd-1-{lane} auto-negotiation=no speed=200G-baseCR4")
+    bench.run("/interface/ethernet set qsfp56-dd-1-5 name=spark-2")
+    bench.machine.learned = {"spark-2": ["4C:BB:47:00:00:02"]}
+    return bench
+
+
+def test_a_split_cage_is_told_by_its_legs(run):
+    ports = run(mikrotik_info, split_bench())["mikrotik"]["ports"]
+    leg = ports["qsfp56-dd-1-5"]
+    assert (leg["name"], leg["cage"], leg["lane"], leg["leader"]) == ("spark-2", "qsfp56-dd-1", 5, "qsfp56-dd-1-5")
+    assert leg["lanes"] == [f"qsfp56-dd-1-{lane}" for lane in (5, 6, 7, 8)]
+    assert (leg["speed"], leg["auto_negotiation"], leg["l2mtu"], leg["max_l2mtu"]) == ("200G-baseCR4", False, 1584, 9570)
+    assert (leg["bridge"], leg["hw_offload"], leg["role"], leg["forwarding"]) == ("bridge", True, "designated-port", True)
+    assert (leg["link"]["status"], leg["link"]["rate_gbps"], leg["link"]["fec"]) == ("link-ok", 200, "fec91")
+    assert leg["link"]["module"]["type"] == "QSFPDD"
+    assert ports["qsfp56-dd-1-6"]["leader"] == "qsfp56-dd-1-5" and ports["qsfp56-dd-1-6"]["link"] is None
+
+
+def test_a_cage_that_negotiates_is_one_leg_and_an_empty_one_has_no_module(run):
+    ports = run(mikrotik_info, Bench())["mikrotik"]["ports"]
+    assert ports["qsfp56-dd-2-8"]["leader"] == "qsfp56-dd-2-1"
+    assert ports["qsfp56-dd-2-1"]["link"]["module"] is None
+    assert ports["ether1"]["cage"] is None and ports["ether1"]["link"]["rate_gbps"] == 10
+
+
+def test_an_address_is_told_with_the_default_name_of_its_port(run):
+    assert run(mikrotik_info, split_bench())["mikrotik"]["hosts"] == {
+        "4c:bb:47:00:00:02": {"port": "qsfp56-dd-1-5", "bridge": "bridge", "vlan": None}}
+
+
+def test_the_device_is_told(run):
+    facts = run(mikrotik_info, Bench())["mikrotik"]
+    assert facts["identity"] == "sw"
+    assert facts["device"] == {
+        "version": "7.23.7", "channel": "long-term", "model": "CRS812-8DS-2DQ-2DDQ", "chip": "Marvell-98DX7335", "chip_group": "cpss",
+        "firmware": "7.23.7", "firmware_upgrade": "7.23.7", "packages": {"routeros": "7.23.7", "switch-marvell": "7.23.7"}}
+    assert [(bridge["name"], bridge["protocol_mode"], len(bridge["ports"])) for bridge in facts["bridges"]] == [("bridge", "rstp", 34)]
+
+
+def test_who_holds_safe_mode_is_told(run):
+    bench = Bench()
+    bench.machine.take_safe_mode(object(), "maria", "ssh")
+    assert run(mikrotik_info, bench)["mikrotik"]["safe_mode"] == {"enabled": True, "holder": "maria from ssh"}
+
+
+def test_a_missing_menu_is_empty_and_a_warning(run):
+    result = run(mikrotik_info, Bench("CRS310", "7.20.8"))
+    assert result["mikrotik"]["qos"]["pfc"] == []
+    assert list(result["mikrotik"]["missing"]) == ["/interface/ethernet/switch/qos/priority-flow-control"]
+    assert any("expected readable rows" in warning for warning in result["warnings"])
+
+
+def test_firmware_behind_and_7_24_0_are_warned_of(run):
+    bench = Bench("CRS812", "7.24")
+    bench.machine.firmware = ("7.19.5", "7.24")
+    warnings = run(mikrotik_info, bench)["warnings"]
+    assert [warning.split(" - ")[0] for warning in warnings] == ["sw: RouterOS", "sw: RouterBOOT firmware"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("model", MODELS)
+def test_every_model_and_version_is_read_with_one_login_and_no_write(run, model, version):
+    bench = Bench(model, version)
+    result = run(mikrotik_info, bench, _ansible_check_mode=True)
+    assert result["changed"] is False and len(result["mikrotik"]["ports"]) == len(MODELS[model].ports)
+    assert (bench.machine.counts["logins"], bench.machine.counts["writes"]) == (1, 0)
+
+
+def test_less_can_be_read(run):
+    bench = split_bench()
+    facts = run(mikrotik_info, bench, gather=["hosts"])["mikrotik"]
+    assert facts["hosts"] and facts["qos"] == {} and facts["ports"]["qsfp56-dd-1-1"]["link"] is None
+    assert not any("monitor" in line or "qos" in line for line in bench.scenario.log)
+
+
+def test_a_switch_that_lets_nobody_in_is_a_failure_without_a_traceback(run):
+    bench = Bench()
+    bench.refuse_login = True
+    result = run(mikrotik_info, bench)
+    assert (result["failed"], result["msg"]) == (True, "the simulated switch lets nobody in")
+
+
+def test_every_documented_key_is_returned_and_every_returned_one_documented(run):
+    documented = yaml.safe_load(mikrotik_info.RETURN)["mikrotik"]["contains"]
+    facts = run(mikrotik_info, split_bench())["mikrotik"]
+    assert set(documented) == set(facts)
+    assert set(documented["ports"]["sample"]["qsfp56-dd-1-1"]) == set(facts["ports"]["qsfp56-dd-1-1"])
+    assert set(documented["ports"]["sample"]["qsfp56-dd-1-1"]["link"]["module"]) == set(facts["ports"]["qsfp56-dd-1-1"]["link"]["module"])
+    assert set(documented["bridges"]["sample"][0]) == set(facts["bridges"][0])
