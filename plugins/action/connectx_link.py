@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 import uuid
@@ -27,8 +28,8 @@ RETURN = 45
 STRANGE = 3
 """Answers in a row that are not the module's (no interpreter, no right to become root) until there is no point in asking again."""
 PAUSE = 2
-_NEVER_THERE = "ssh: connect to host"
-"""ssh says so when it did not get as far as a login: the module can not have begun."""
+_NO_LOGIN = re.compile("ssh: connect to host|banner exchange|Could not resolve hostname|Host key verification failed|Permission denied")
+"""What ssh says when it did not get as far as a login: the module can not have begun."""
 
 
 class _Silence(BaseException):
@@ -77,7 +78,7 @@ class ActionModule(ActionBase):
         except AnsibleAuthenticationFailure:
             raise
         except (AnsibleConnectionFailure, _Silence) as error:
-            if _NEVER_THERE in str(error):
+            if self._task.check_mode or self._never_logged_in(error):
                 raise
             lost = error
         rollback = first.get("rollback")
@@ -91,8 +92,13 @@ class ActionModule(ActionBase):
             return {**result, **second}
         if first and not rollback:
             return {**result, **first}
-        found, fix = ("none", "The old state should be back; look at the machine's own console.") if second is None else ("one too late", "Nothing was changed.")
+        found, fix = ("none", "The rollback should have put the old state back; look at the machine's own console.") if second is None else ("one too late", "Nothing was changed.")
         raise AnsibleConnectionFailure(message("connection", "an answer before or after the rollback fires", found, fix)) from lost
+
+    def _never_logged_in(self, error: BaseException) -> bool:
+        """Whether there is nothing to wait for. With retries the module may have begun in an earlier try than the one that failed here."""
+        retried = self._connection.transport == "ssh" and int(self._connection.get_option("reconnection_retries"))
+        return not retried and bool(_NO_LOGIN.search(str(error)))
 
     def _confirm(self, rollback: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any] | None:
         """Log in anew until the module there answers: that it confirmed, or what happened instead. None when it does not answer for good."""

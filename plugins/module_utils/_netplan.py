@@ -19,6 +19,10 @@ from ansible_collections.gb10.cluster.plugins.module_utils._rollback import Mach
 SOURCES = ("/lib/netplan", "/etc/netplan", "/run/netplan")
 """Where netplan reads ``*.yaml``; a later folder shadows files of the same name, later names win."""
 
+GENERATORS = ("/usr/libexec/netplan/generate", "/usr/lib/netplan/generate", "/lib/netplan/generate")
+"""The program behind ``netplan generate``. That command itself also reloads systemd, even with ``--root-dir``; this runs the generators, and
+with them would render somebody's unfinished edit for the machine itself (netplan 1.1.2, ``cli/commands/generate.py``)."""
+
 _RENDERED = (
     "/run/systemd/network/*netplan*",
     "/run/NetworkManager/system-connections/*netplan*",
@@ -58,6 +62,11 @@ def interfaces(text: str) -> list[str]:
     return re.findall(r"^    (\S+):$", text, re.MULTILINE)
 
 
+def generator(machine: Machine) -> str:
+    """Path of the program that renders, the first that is there."""
+    return next((path for path in GENERATORS if machine.meta(path) is not None), GENERATORS[0])
+
+
 def render(machine: Machine, changes: dict[str, bytes | None]) -> tuple[dict[str, str], str]:
     """What netplan makes of its sources after ``changes`` (path to new content, None for removed): ``({path: text}, complaint)``."""
     with tempfile.TemporaryDirectory(prefix="gb10-netplan-") as root:
@@ -67,7 +76,7 @@ def render(machine: Machine, changes: dict[str, bytes | None]) -> tuple[dict[str
             for path, content in sources.items():
                 if content is not None:
                     machine.write(root + path, content, Meta(0o600, 0, 0, 0, None))
-        done = machine.run(["netplan", "generate", "--root-dir", root])
+        done = machine.run([generator(machine), "--root-dir", root])
         return _read(machine, root), "" if done.rc == 0 else (done.err or done.out).strip().replace(root, "")
 
 
@@ -129,5 +138,7 @@ def without(text: str, definition: str) -> str:
 
 
 def edit(path: str, text: str, definition: str) -> str:
-    """The edit that takes one definition out of a file, as a patch."""
-    return "".join(difflib.unified_diff(text.splitlines(keepends=True), without(text, definition).splitlines(keepends=True), path, path)).rstrip()
+    """The edit that takes one definition out of a file, as a patch without context, secrets blotted out: it is shown to people."""
+    before, after = (part.splitlines(keepends=True) for part in (text, without(text, definition)))
+    patch = "".join(difflib.unified_diff(before, after, path, path, n=0)).rstrip()
+    return re.sub(r"(?im)^(.*(?:password|passphrase|secret|key)[\w-]*:\s*).+$", r"\1********", patch)

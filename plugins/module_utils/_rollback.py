@@ -28,6 +28,8 @@ ARMED, FIRING, CONFIRMED = "armed.json", "firing.json", "confirmed.json"
 LOCK = "/run/gb10-link.lock"
 SETTLE = 8.0
 """Seconds that networkd or NetworkManager get to bring an interface's own addresses back before they are added by hand."""
+ROUNDS = 5
+"""How often what is left is put right by hand: one step may bring the next (enabling IPv6 makes the kernel add an address)."""
 
 
 class Result(NamedTuple):
@@ -211,27 +213,38 @@ def put_back(machine: Machine, live: dict[str, Any], boot: bool = False) -> list
     """
     present = addresses(machine)
     old = {interface: state for interface, state in live.items() if state is not None and interface in present}
-    for interface, state in old.items() if not boot else ():
-        for command in _owner_commands(interface, state):
-            machine.run(command)
-    until = machine.now() + (0 if boot else SETTLE)
-    while machine.now() < until and any(set(state["addresses"]) - set(present[interface]["addresses"]) for interface, state in old.items()):
+    # only an owner that took the interface gives addresses; NetworkManager's automatic profiles, for one, do not outlive a boot
+    owned = [name for name, state in old.items() if not boot and all([machine.run(argv).rc == 0 for argv in _owner_commands(name, state)]) and state["owner"]]
+    until = machine.now() + SETTLE
+    while machine.now() < until and any(set(old[name]["addresses"]) - set(present[name]["addresses"]) for name in owned):
         machine.sleep(0.2)
         present = {**present, **addresses(machine)}
-    for interface, state in old.items():
-        for path, value in state["sysctl"].items():
-            machine.poke(f"/proc/sys/{path}", value)
-        for command in _kernel_commands(interface, state, present[interface], boot):
+    for _round in range(ROUNDS):
+        for state in old.values():
+            for path, value in state["sysctl"].items():
+                machine.poke(f"/proc/sys/{path}", value)
+        present = {**present, **addresses(machine)}
+        todo = [command for interface, state in old.items() for command in _kernel_commands(interface, state, present[interface], boot)]
+        if not todo:
+            break
+        for command in todo:
             machine.run(command)
-    now = addresses(machine)
-    keys = ("mtu",) if boot else ("up", "mtu", "addresses")
+        machine.sleep(0.1)
+    for interface, state in old.items() if not boot else ():
+        for route in state["routes"]:
+            machine.run(["ip", "route", "replace", *route, "dev", interface])
+    now = {**present, **addresses(machine)}
     return [
-        f"{interface} {key} is {now[interface][key]} instead of {state[key]}"
+        f"{interface} {key} is {_shown(now[interface][key])} instead of {_shown(state[key])}"
         for interface, state in old.items()
-        if interface in now
-        for key in keys
-        if now[interface][key] != state[key]
+        for key in (("mtu",) if boot else ("up", "mtu", "addresses"))
+        if _shown(now[interface][key]) != _shown(state[key])
     ]
+
+
+def _shown(value: Any) -> Any:
+    """Addresses without the link-local ones, which come and go with the carrier."""
+    return [cidr for cidr in value if not cidr.startswith("fe80:")] if isinstance(value, list) else value
 
 
 def _owner_commands(interface: str, state: dict[str, Any]) -> list[list[str]]:
@@ -253,8 +266,7 @@ def _kernel_commands(interface: str, state: dict[str, Any], now: dict[str, Any],
     commands += [["ip", "address", "del", cidr, "dev", interface] for cidr in now["addresses"] if cidr not in state["addresses"]]
     if now["up"] != state["up"]:
         commands.append(["ip", "link", "set", "dev", interface, "up" if state["up"] else "down"])
-    commands += [["ip", "address", "replace", cidr, "dev", interface] for cidr in state["addresses"] if cidr not in now["addresses"]]
-    return commands + [["ip", "route", "replace", *route, "dev", interface] for route in state["routes"]]
+    return commands + [["ip", "address", "replace", cidr, "dev", interface] for cidr in state["addresses"] if cidr not in now["addresses"]]
 
 
 def fire(machine: Machine, folder: str, boot: bool = False) -> dict[str, Any] | None:

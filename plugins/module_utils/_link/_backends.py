@@ -20,14 +20,14 @@ def profile(backend: str, interface: str) -> str:
     return f"netplan-{interface}" if backend == "netplan-networkmanager" else _names.connection_name(interface)
 
 
-def activate(backend: str, generate: bool, act: list[str], states: dict[str, State | None]) -> list[Step]:
+def activate(backend: str, generator: str | None, act: list[str], states: dict[str, State | None]) -> list[Step]:
     """Take our files in for the interfaces ``act``; what is right already does not flap.
 
-    :param generate: whether netplan's rendering is to be renewed.
+    :param generator: the program that renews netplan's rendering, None when that is not to be done.
     :param states: live state of these interfaces and of those that are released, before the change.
     """
     there = [name for name in sorted(states) if states[name] is not None]
-    steps: list[Step] = _regenerate(there) if generate else []
+    steps: list[Step] = _regenerate(generator, there) if generator else []
     if backend == "netplan-networkd":
         # udev's rule makes it last; for a device that NetworkManager has in its hands now only this works
         steps += [[["nmcli", "device", "set", name, "managed", "no"]] for name in act if _owner(states, name) == "NetworkManager"]
@@ -51,18 +51,18 @@ def _owner(states: dict[str, State | None], name: str) -> str | None:
     return state["owner"] if state else None
 
 
-def _regenerate(interfaces: list[str]) -> list[Step]:
+def _regenerate(generator: str, interfaces: list[str]) -> list[Step]:
     trigger = ["udevadm", "trigger", "--settle", "--action=change", *(f"/sys/class/net/{name}" for name in interfaces)]
-    return [[["netplan", "generate"]], [["udevadm", "control", "--reload"]], *([[trigger]] if interfaces else [])]
+    return [[[generator]], [["udevadm", "control", "--reload"]], *([[trigger]] if interfaces else [])]
 
 
-def restore(backend: str, states: dict[str, State | None]) -> list[dict[str, Any]]:
+def restore(backend: str, generator: str, states: dict[str, State | None]) -> list[dict[str, Any]]:
     """What takes the old files in again, before each interface gets its owner back: ``{argv, boot}``, ``boot`` for those that make
     sense before networkd and NetworkManager have started."""
     there = [name for name in sorted(states) if states[name] is not None]
     commands: list[dict[str, Any]] = []
     if backend.startswith("netplan"):
-        commands += [{"argv": step[0], "boot": step[0][:2] != ["udevadm", "trigger"]} for step in _regenerate(there)]
+        commands += [{"argv": step[0], "boot": step[0][:2] != ["udevadm", "trigger"]} for step in _regenerate(generator, there)]
     if any(_owner(states, name) == "networkd" for name in there) or backend == "netplan-networkd":
         commands.append({"argv": ["networkctl", "reload"], "boot": False})
     if any(state["networkmanager"] for state in states.values() if state):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fnmatch
 import ipaddress
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -200,4 +201,4 @@ def _shown_states(change: Change) -> tuple[str, str]:
     goals: dict[str, dict[str, Any]] = {name: _live.describe(state) for name, state in change.released.items()}
     goals.update({rail.interface: _live.goal(rail) for rail in change.rails if rail.interface in {*change.act, *change.settings}})
     found = {name: _live.describe(change.states[name]) for name in goals}
-    return tuple("".join(f"{name} {key}: {value}\n" for name in sorted(goals) for key, value in part[name].items()) for part in (found, goals))  # type: ignore[return-value]
+    return tuple("".join(f"{name} {key}: {json.dumps(value)}\n" for name in sorted(goals) for key, value in part[name].items()) for part in (found, goals))  # type: ignore[return-value]

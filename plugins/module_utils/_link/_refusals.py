@@ -134,7 +134,7 @@ def netplan(complaint: str, unapplied: Iterable[str], collateral: Iterable[str])
         fix = "Activate or undo that edit first; the next activation, ours or a reboot, would bring it in unseen."
         texts.append(message(f"netplan: {_names(unapplied)}", "the files say what runs", "an edit that was never activated", fix))
     if collateral:
-        fix = "Say the renderer and whatever else they share in the file of that interface."
+        fix = "Something in the files that change here applies to it too, a renderer for all say: state that in a file of its own first."
         texts.append(message(f"netplan: {_names(collateral)}", "no change outside our rails", "a change", fix))
     return texts
 

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any, TypedDict
 
-from ansible_collections.gb10.cluster.plugins.module_utils import _rollback
+from ansible_collections.gb10.cluster.plugins.module_utils import _netplan, _rollback
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._names import ROLLBACK_DIR
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._types import Connectx
 from ansible_collections.gb10.cluster.plugins.module_utils._link import _arming, _backends, _change, _desired, _live, _record, _refusals
@@ -110,7 +110,7 @@ def _apply(machine: Machine, options: Options, collect: Callable[[dict[str, list
         return _result(change, changed=data is not None)
     run_id = options["run_id"] or uuid.uuid4().hex
     live = {**change.states}
-    complaint = _arming.arm(machine, run_id, options["confirm_timeout"], list(change.files), _backends.restore(change.backend, live), live)
+    complaint = _arming.arm(machine, run_id, options["confirm_timeout"], list(change.files), _backends.restore(change.backend, _netplan.generator(machine), live), live)
     if complaint:
         raise Refused([message("rollback", "a timer that puts the old state back", complaint, "Nothing was changed; repair systemd first.")])
     try:
@@ -153,7 +153,7 @@ def _make(machine: Machine, change: Change, run_id: str) -> None:
             machine.write(path, content[0], content[1])
     commands: list[_backends.Step] = [[["modprobe", name]] for name in change.modules]
     if change.act or change.released or change.generate:
-        commands += _backends.activate(change.backend, change.generate, change.act, change.states)
+        commands += _backends.activate(change.backend, _netplan.generator(machine) if change.generate else None, change.act, change.states)
     for alternatives in commands:
         _still_ours(machine, run_id)
         _first_success(machine, alternatives, {rail.interface for rail in change.rails if (state := change.states[rail.interface]) and not state["carrier"]})
@@ -230,7 +230,8 @@ def _confirm(machine: Machine, run_id: str) -> dict[str, Any]:
     if data is None or data["id"] != run_id:
         outcome = _arming.last(machine, run_id)
         if outcome is not None:
-            raise _fired(outcome, run_id, f"it was not confirmed in time (it fired at {outcome['at']} time)" if not outcome["problems"] else "it fired")
+            reasons = {"boot": "the machine was restarted before a new login had confirmed it", "run": "no new login confirmed it in time"}
+            raise _fired(outcome, run_id, reasons[outcome["at"]])
         return {"changed": False, "rollback": {"id": run_id, "state": "none"}, "warnings": []}
     if result is None or data["firing"]:
         raise _gone_back(machine, run_id, "the run ended before it had read back what it changed")
