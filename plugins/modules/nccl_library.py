@@ -122,7 +122,7 @@ build:
   sample: 2.30.7+cuda13.3 git a5187fa2e sha256 618968ee27704175
 installing:
   description:
-    - How far another run is that installs here at this moment, as C(step) (V(download) or V(unpack)) and C(megabytes) (10^6 bytes).
+    - How far another run is that installs here at this moment, as C(step) (V(start), V(download) or V(unpack)) and C(megabytes) (10^6 bytes).
     - None if there is none.
   returned: success
   type: dict
@@ -146,10 +146,11 @@ from ansible_collections.gb10.cluster.plugins.module_utils._nccl._wanted import 
 
 def run(wanted: Wanted, machine: Machine, check_mode: bool) -> dict[str, Any]:
     """Compare, change if need be, and prove; returns the module's result. Raises NcclError or OSError."""
+    installing = progress(wanted.prefix)  # before the state is read: when nobody is at work, the state is what they left
     before = read(wanted, machine)
     after = target(wanted, before, machine)
     changed, proof = before != after, None
-    result = {"changed": changed, "installed": not changed, "installing": progress(wanted.prefix), "diff": {"before": before, "after": after}}
+    result = {"changed": changed, "installed": not changed, "installing": installing, "diff": {"before": before, "after": after}}
     if not wanted.present:
         if changed and not check_mode:
             remove(wanted, machine)

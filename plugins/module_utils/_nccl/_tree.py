@@ -126,7 +126,7 @@ def incoming(prefix: Path) -> Iterator[Path]:
 
 
 def progress(prefix: Path) -> dict[str, Any] | None:
-    """``{step: download | unpack, megabytes}`` of the run that installs here right now (10^6 bytes), or None."""
+    """``{step: start | download | unpack, megabytes}`` of the run that installs here right now (10^6 bytes), or None."""
     try:
         handle = os.open(prefix, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:
@@ -135,9 +135,10 @@ def progress(prefix: Path) -> dict[str, Any] | None:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
         return None
     except BlockingIOError:
-        sizes = {name: sum(map(_bytes, prefix.glob(f"{_INCOMING}*/{name}"))) for name in ("tmp", "download", "tree")}
-        step = "unpack" if sizes["tree"] else "download"
-        return {"step": step, "megabytes": round((sizes["tree"] or max(sizes["tmp"], sizes["download"])) / 1e6)}
+        scratch = prefix / next(iter(unfinished(prefix)), _INCOMING)
+        step = "unpack" if (scratch / "tree").is_dir() else "download" if (scratch / "download").is_dir() else "start"
+        size = _bytes(scratch / "tree") or max(_bytes(scratch / "tmp"), _bytes(scratch / "download"))
+        return {"step": step, "megabytes": round(size / 1e6)}
     finally:
         os.close(handle)
 

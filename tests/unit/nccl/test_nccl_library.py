@@ -170,11 +170,14 @@ def test_what_a_killed_run_left_is_cleared_away(node: Node) -> None:
 
 
 def test_progress_is_told_while_another_run_installs_and_that_run_is_not_disturbed(node: Node) -> None:
-    (node.prefix / ".incoming-a" / "tmp").mkdir(parents=True)
-    (node.prefix / ".incoming-a" / "tmp" / "half.whl").write_bytes(b"x" * 3_400_000)
+    (node.prefix / ".incoming-a").mkdir(parents=True)
     handle = os.open(node.prefix, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
     try:
+        assert go(node, check_mode=True)["installing"] == {"step": "start", "megabytes": 0}
+        (node.prefix / ".incoming-a" / "download").mkdir()
+        (node.prefix / ".incoming-a" / "tmp").mkdir()
+        (node.prefix / ".incoming-a" / "tmp" / "half.whl").write_bytes(b"x" * 3_400_000)
         assert go(node, check_mode=True)["installing"] == {"step": "download", "megabytes": 3}
         (node.prefix / ".incoming-a" / "tree").mkdir()
         (node.prefix / ".incoming-a" / "tree" / "libnccl.so.2").write_bytes(b"x" * 1_000_000)
