@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,10 @@ int ncclGetUniqueId(char *id) {
     FILE *file = fopen(getenv("NCCL_CONF_FILE"), "r");
     while (file && fgets(line, sizeof line, file)) sscanf(line, "NCCL_SOCKET_IFNAME==%63s", name);
     if (strcmp(getenv("NCCL_DEBUG"), "INFO") || getenv("HOME")) return 2;
-    if (strcmp(name, "enP7s7")) { printf("\n[2026-11-30 08:22:28] a:1:1 [0] bootstrap.cc:126 (x) NCCL WARN Bootstrap : no socket interface found\n"); return 5; }
+    if (strcmp(name, "enP7s7")) {
+        printf("\n[2026-11-30 08:22:28] a:1:1 [0] bootstrap.cc:126 (x) NCCL WARN Bootstrap : no socket interface found\n");
+        return 5;
+    }
     printf("a:1:1 [0] NCCL INFO Bootstrap: Using %s:192.168.10.11<0>\n", name);
     memset(id, 0, 128);
     return 0;
@@ -128,7 +132,7 @@ def test_what_the_real_library_printed_is_understood(fixtures: Path, setting: st
 
 @pytest.mark.skipif(REAL_LIBRARY is None, reason="set GB10_NCCL_LIBRARY to a real libnccl.so.2, for example below /opt/gb10/nccl/current/lib")
 def test_the_real_library_takes_our_interface_from_the_file(tmp_path: Path) -> None:
-    script = f"""
+    script = """
         ip link add enP7s7 type veth peer name far && ip link add enp1s0f0np0 type veth peer name far2
         ip addr add 192.168.10.11/24 dev enP7s7 && ip addr add 10.77.0.1/24 dev enp1s0f0np0
         for i in lo enP7s7 far enp1s0f0np0 far2; do ip link set $i up; done
@@ -137,8 +141,6 @@ from ansible_collections.gb10.cluster.plugins.module_utils._nccl import _probe
 for name in ("=enP7s7", "=enp1s0f0np0", "=enP7s8"):
     conf = pathlib.Path(sys.argv[3]); conf.write_text("NCCL_SOCKET_IFNAME=" + name + chr(10)); print(_probe.bootstrap(sys.argv[2], conf))' "$@"
     """
-    import sys
-
     words = [sys.executable, str(Path(__file__).parents[1]), str(REAL_LIBRARY), str(tmp_path / "nccl.conf")]
     answer = subprocess.run(["unshare", "--net", "sh", "-ec", script, *words], capture_output=True, text=True, check=True).stdout
     assert answer.splitlines() == [
