@@ -128,51 +128,13 @@ installing:
   type: dict
 """
 
-import signal
 from pathlib import Path
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.gb10.cluster.plugins.module_utils._message import message
-from ansible_collections.gb10.cluster.plugins.module_utils._nccl._build import version_code
-from ansible_collections.gb10.cluster.plugins.module_utils._nccl._change import install, remove
-from ansible_collections.gb10.cluster.plugins.module_utils._nccl._failure import NcclError, of_system
-from ansible_collections.gb10.cluster.plugins.module_utils._nccl._library import read, target
-from ansible_collections.gb10.cluster.plugins.module_utils._nccl._proof import prove
-from ansible_collections.gb10.cluster.plugins.module_utils._nccl._tree import progress
+from ansible_collections.gb10.cluster.plugins.module_utils._nccl._change import ensure
+from ansible_collections.gb10.cluster.plugins.module_utils._nccl._failure import NcclError, of_system, undo_when_told_to_end
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._wanted import Machine, Wanted
-
-
-def run(wanted: Wanted, machine: Machine, check_mode: bool) -> dict[str, Any]:
-    """Compare, change if need be, and prove; returns the module's result. Raises NcclError or OSError."""
-    installing = progress(wanted.prefix)  # before the state is read: when nobody is at work, the state is what they left
-    before = read(wanted, machine)
-    after = target(wanted, before, machine)
-    changed, proof = before != after, None
-    result = {"changed": changed, "installed": not changed, "installing": installing, "diff": {"before": before, "after": after}}
-    if not wanted.present:
-        if changed and not check_mode:
-            remove(wanted, machine)
-        return result
-    if not changed:
-        proof = prove(wanted, machine)
-    elif not check_mode:
-        proof = install(wanted, machine)
-    return {
-        **result,
-        "source": wanted.source,
-        "version": wanted.version,
-        "version_code": version_code(wanted.version),
-        "library": proof.library if proof else None,
-        "cuda": proof.build.cuda if proof else None,
-        "build": proof.build.text if proof else None,
-    }
-
-
-def told_to_end(number: int, _frame: object) -> None:
-    """End as any failed run does: with everything undone."""
-    raise NcclError(message("installation of NCCL", "time to finish", signal.Signals(number).name, "Run again."))
 
 
 def main() -> None:
@@ -192,11 +154,10 @@ def main() -> None:
         required_if=[("source", "path", ("path",))],
         supports_check_mode=True,
     )
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, told_to_end)
+    undo_when_told_to_end()
     paths = {name: Path(module.params[name]) if module.params[name] else None for name in ("prefix", "wheel", "path")}
     try:
-        result = run(Wanted(**{**module.params, **paths}), Machine(), module.check_mode)
+        result = ensure(Wanted(**{**module.params, **paths}), Machine(), module.check_mode)
     except NcclError as error:
         module.fail_json(msg=str(error))
     except OSError as error:

@@ -86,55 +86,14 @@ shadowed:
     wins: {description: Whether it comes before ours., type: bool}
 """
 
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.gb10.cluster.plugins.module_utils._message import message
-from ansible_collections.gb10.cluster.plugins.module_utils._nccl import _files, _probe, _settings
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._failure import NcclError, of_system
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._places import homes, sources
-
-
-def run(settings: dict[str, str], conf: Path, environment: Path, library: Path | None, check_mode: bool) -> dict[str, Any]:
-    """Compare, write if need be, and prove; returns the module's result. Raises NcclError or OSError."""
-    before = {conf: _files.read(conf), environment: _files.read(environment)}
-    try:
-        after = {conf: _settings.conf(before[conf], settings), environment: _settings.environment(settings)}
-    except ValueError as mark:
-        raise NcclError(message(f"{conf}: {mark}", f"{_settings.END} after it", "the end of the file", "Mend or remove that block.")) from None
-    changed, proven = before != after, None
-    with ExitStack() as undo:
-        if changed and not check_mode:
-            for file, text in after.items():
-                _files.write(file, text, undo)
-        if settings and library and not (changed and check_mode):
-            proven = prove(settings, conf, library)
-        undo.pop_all()
-    if changed and not settings and not check_mode and environment.parent.name == "gb10":
-        _files.remove_if_empty(environment.parent)
-    diff = [
-        {"before": printable(before[file]), "after": printable(after[file]), "before_header": str(file), "after_header": str(file)}
-        for file in after
-    ]
-    found = _settings.shadows(settings, sources(Path("/"), homes()))
-    return {"changed": changed, "diff": diff, "bootstrap": proven, "shadowed": found}
-
-
-def printable(text: str | None) -> str:
-    """The text with a question mark for each byte that is no UTF-8."""
-    return (text or "").encode("utf-8", "replace").decode()
-
-
-def prove(settings: dict[str, str], conf: Path, library: Path) -> dict[str, str | None]:
-    """Let NCCL choose, and compare with the interface that was meant. Raises NcclError."""
-    chosen, meant = _probe.bootstrap(str(library), conf), settings.get("NCCL_SOCKET_IFNAME", "").removeprefix("=")
-    if chosen.error is not None or meant not in ("", chosen.interface):
-        fix = "The interface must be up and carry an address; NCCL_DEBUG=INFO shows what NCCL sees."
-        raise NcclError(message(f"bootstrap interface of NCCL under {conf}", meant or "any", chosen.error or chosen.interface, fix))
-    return {"interface": chosen.interface, "address": chosen.address}
+from ansible_collections.gb10.cluster.plugins.module_utils._nccl._settings import refuse, shadows, warnings
+from ansible_collections.gb10.cluster.plugins.module_utils._nccl._telling import tell
 
 
 def main() -> None:
@@ -152,18 +111,19 @@ def main() -> None:
     )
     options = module.params
     settings = {name: str(value) for name, value in (options["settings"] or {}).items() if options["state"] == "present"}
-    if refusals := _settings.refuse(settings):
+    if refusals := refuse(settings):
         module.fail_json(msg="\n".join(refusals))
     library = Path(options["library"]) if options["library"] else None
     try:
-        result = run(settings, Path(options["conf"]), Path(options["environment_file"]), library, module.check_mode)
+        result = tell(settings, Path(options["conf"]), Path(options["environment_file"]), library, module.check_mode)
     except NcclError as error:
         module.fail_json(msg=str(error))
     except OSError as error:
         module.fail_json(msg=str(of_system(error, options["conf"])))
-    for warning in _settings.warnings(result["shadowed"]):
+    shadowed = shadows(settings, sources(Path("/"), homes()))
+    for warning in warnings(shadowed):
         module.warn(warning)
-    module.exit_json(**result)
+    module.exit_json(**result, shadowed=shadowed)
 
 
 if __name__ == "__main__":

@@ -8,14 +8,41 @@ from __future__ import annotations
 import json
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Any
 
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl import _apt, _files, _tree, _wheel
-from ansible_collections.gb10.cluster.plugins.module_utils._nccl._build import digest
+from ansible_collections.gb10.cluster.plugins.module_utils._nccl._build import digest, version_code
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._failure import NcclError
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._library import LOADS, State, read, remembered, target
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._proof import Proof, prove, prove_tree
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._wanted import Machine, Wanted
+
+
+def ensure(wanted: Wanted, machine: Machine, check_mode: bool) -> dict[str, Any]:
+    """Compare, change if need be, and prove; returns what the module returns. Raises NcclError or OSError."""
+    installing = _tree.progress(wanted.prefix)  # before the state is read: when nobody is at work, the state is what they left
+    before = read(wanted, machine)
+    after = target(wanted, before, machine)
+    changed, proof = before != after, None
+    result = {"changed": changed, "installed": not changed, "installing": installing, "diff": {"before": before, "after": after}}
+    if not wanted.present:
+        if changed and not check_mode:
+            remove(wanted, machine)
+        return result
+    if not changed:
+        proof = prove(wanted, machine)
+    elif not check_mode:
+        proof = install(wanted, machine)
+    return {
+        **result,
+        "source": wanted.source,
+        "version": wanted.version,
+        "version_code": version_code(wanted.version),
+        "library": proof.library if proof else None,
+        "cuda": proof.build.cuda if proof else None,
+        "build": proof.build.text if proof else None,
+    }
 
 
 def install(wanted: Wanted, machine: Machine) -> Proof:

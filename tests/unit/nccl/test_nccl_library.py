@@ -18,8 +18,8 @@ import pytest
 from ansible_collections.gb10.cluster.plugins.module_utils._command import Result
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl import _tree
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._build import version_code
+from ansible_collections.gb10.cluster.plugins.module_utils._nccl._change import ensure
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._failure import NcclError, of_system
-from ansible_collections.gb10.cluster.plugins.modules.nccl_library import run
 
 from .conftest import HEADER, LIBRARY, Node, header_text, library_bytes, make_wheel, snapshot
 
@@ -28,7 +28,7 @@ SUM = hashlib.sha256(library_bytes("2.30.7")).hexdigest()[:16]
 
 def go(node: Node, check_mode: bool = False, **options: object) -> dict[str, Any]:
     """One run of the module."""
-    return run(node.wanted(**options), node.machine, check_mode)
+    return ensure(node.wanted(**options), node.machine, check_mode)
 
 
 def refused(node: Node, **options: object) -> str:

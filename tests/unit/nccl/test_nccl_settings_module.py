@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl import _places, _probe, _settings
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._failure import NcclError
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._settings import Source
-from ansible_collections.gb10.cluster.plugins.modules import nccl_settings
+from ansible_collections.gb10.cluster.plugins.module_utils._nccl._telling import tell
 
 SETTINGS = {
     "NCCL_SOCKET_IFNAME": "=enP7s7",
@@ -34,16 +34,15 @@ NCCL_NET_PLUGIN=none
 
 
 @pytest.fixture
-def etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The /etc of a machine with nobody on it."""
-    monkeypatch.setattr(nccl_settings, "sources", lambda _root, _people: [])
+def etc(tmp_path: Path) -> Path:
+    """An empty /etc."""
     (tmp_path / "etc").mkdir()
     return tmp_path / "etc"
 
 
 def go(etc: Path, settings: dict[str, str] | None = None, check_mode: bool = False, library: Path | None = None) -> dict[str, Any]:
     """One run of the module; without settings for state absent."""
-    return nccl_settings.run(settings or {}, etc / "nccl.conf", etc / "gb10" / "nccl.env", library, check_mode)
+    return tell(settings or {}, etc / "nccl.conf", etc / "gb10" / "nccl.env", library, check_mode)
 
 
 @pytest.mark.parametrize(
