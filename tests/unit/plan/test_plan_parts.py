@@ -140,3 +140,40 @@ def test_odd_names_do_not_break_the_page() -> None:
     rows = [line for line in tables.splitlines() if line.startswith("| 1 ")]
     assert rows == ['| 1 | a "b" &#60;c&#62; **p0** | d&#124;e&#95;f&#42; **p1** | 200G QSFP | 10.77.0.0/24, 10.77.1.0/24 |']
     assert {line.count("|") for line in tables.splitlines() if line.startswith("|")} == {6}
+
+
+@pytest.mark.parametrize("split", [1, 2, 3, 4, 5])
+def test_a_trunk_need_carry_no_more_than_its_smaller_side_sends(split: int) -> None:
+    sides = [("a", range(1, split + 1)), ("b", range(split + 1, 7))]
+    request = two_switches(
+        nodes=hosts(6),
+        cables=[
+            {"switch": name, "cage": f"qsfp56-dd-{1 + place // 2}", "to": [f"spark-{number}.p0" for number in list(numbers)[place : place + 2]]}
+            for name, numbers in sides
+            for place in range(0, len(numbers), 2)
+        ],
+    )
+    request["cables"].append({"between": ["a.qsfp56-dd-4", "b.qsfp56-dd-4"]})
+    assert [text.split(", found ")[1].split(".")[0] for text in make_plan(request)["warnings"]] == {
+        1: [],
+        2: [],
+        3: ["400G, oversubscribed 1"],
+        4: [],
+        5: [],
+    }[split]
+
+
+def test_switches_may_have_dots_in_their_names() -> None:
+    names = {"a": "west.lab.example.org", "b": "east.lab.example.org"}
+    request = two_switches(switches=[{"name": name, "model": "CRS804"} for name in names.values()])
+    request["cables"] = [{**cable, "switch": names[cable["switch"]]} for cable in request["cables"]]
+    request["cables"].append({"between": [f"{names['a']}.qsfp56-dd-4", f"{names['b']}.qsfp56-dd-3"]})
+    switches = make_plan(request)["switches"]
+    assert switches[names["a"]]["legs"]["qsfp56-dd-4-1"]["switch"] == names["b"]
+    assert switches[names["b"]]["legs"]["qsfp56-dd-3-1"]["leg"] == "qsfp56-dd-4-1"
+
+
+@pytest.mark.parametrize("number", [True, False, 1.5, "1.0", "١", "-1", "0", "", [1]])
+def test_what_is_no_whole_number_is_no_id(number: Any) -> None:
+    plan = make_plan(direct(nodes=[{"name": "spark-1", "id": number}, {"name": "spark-2", "id": 2}]))
+    assert [text.split(", found ")[0] for text in plan["refusals"]] == ["spark-1: fabric_node_id - expected a whole number from 1 to 16777214"]
