@@ -21,20 +21,54 @@ MODULE = {"identifier": "0x1e (QSFP+ or later with CMIS)", "vendor": "Amphenol",
 #: GID slots that the lab shows; the real device has 256.
 SLOTS = 16
 COUNTERS = (
-    "excessive_buffer_overrun_errors", "link_downed", "link_error_recovery", "local_link_integrity_errors", "port_rcv_constraint_errors",
-    "port_rcv_data", "port_rcv_errors", "port_rcv_packets", "port_rcv_remote_physical_errors", "port_rcv_switch_relay_errors",
-    "port_xmit_constraint_errors", "port_xmit_data", "port_xmit_discards", "port_xmit_packets", "port_xmit_wait", "symbol_error", "VL15_dropped",
+    "excessive_buffer_overrun_errors",
+    "link_downed",
+    "link_error_recovery",
+    "local_link_integrity_errors",
+    "port_rcv_constraint_errors",
+    "port_rcv_data",
+    "port_rcv_errors",
+    "port_rcv_packets",
+    "port_rcv_remote_physical_errors",
+    "port_rcv_switch_relay_errors",
+    "port_xmit_constraint_errors",
+    "port_xmit_data",
+    "port_xmit_discards",
+    "port_xmit_packets",
+    "port_xmit_wait",
+    "symbol_error",
+    "VL15_dropped",
 )
 HW_COUNTERS = (
-    "duplicate_request", "implied_nak_seq_err", "local_ack_timeout_err", "np_cnp_sent", "np_ecn_marked_roce_packets", "out_of_buffer",
-    "out_of_sequence", "packet_seq_err", "req_cqe_error", "resp_cqe_error", "rnr_nak_retry_err", "roce_adp_retrans", "rp_cnp_handled",
-    "rp_cnp_ignored", "rx_icrc_encapsulated", "rx_read_requests", "rx_write_requests",
+    "duplicate_request",
+    "implied_nak_seq_err",
+    "local_ack_timeout_err",
+    "np_cnp_sent",
+    "np_ecn_marked_roce_packets",
+    "out_of_buffer",
+    "out_of_sequence",
+    "packet_seq_err",
+    "req_cqe_error",
+    "resp_cqe_error",
+    "rnr_nak_retry_err",
+    "roce_adp_retrans",
+    "rp_cnp_handled",
+    "rp_cnp_ignored",
+    "rx_icrc_encapsulated",
+    "rx_read_requests",
+    "rx_write_requests",
 )
 #: Loaded after boot without anybody's help; rdma_ucm is there, but has to be asked for.
 MODULES = ("mlx5_core", "mlx5_ib", "ib_core", "ib_uverbs")
 DMI = {
-    "sys_vendor": "gb10.cluster lab (simulated)", "product_name": "NVIDIA_DGX_Spark", "product_version": "simulated", "product_family": "DGX Spark",
-    "board_vendor": "gb10.cluster lab (simulated)", "board_name": "P4242", "bios_vendor": "gb10.cluster lab (simulated)", "bios_version": "simulated",
+    "sys_vendor": "gb10.cluster lab (simulated)",
+    "product_name": "NVIDIA_DGX_Spark",
+    "product_version": "simulated",
+    "product_family": "DGX Spark",
+    "board_vendor": "gb10.cluster lab (simulated)",
+    "board_name": "P4242",
+    "bios_vendor": "gb10.cluster lab (simulated)",
+    "bios_version": "simulated",
     "chassis_vendor": "gb10.cluster lab (simulated)",
 }
 
@@ -83,10 +117,9 @@ class Link:
 
 def describe(plugged: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """What the tools of the node tell beyond /sys. ``plugged``: per port with a cable in it ``{serial, speed}`` (Mb/s)."""
-    ports = {
-        port: {"module": {**MODULE, "serial": plugged[port]["serial"]}, "speed": plugged[port]["speed"]} if port in plugged else {"module": None, "speed": 200000}
-        for port in PORTS
-    }
+    empty = {"module": None, "speed": 200000}
+    full = {port: {"module": {**MODULE, "serial": cable["serial"]}, "speed": cable["speed"]} for port, cable in plugged.items()}
+    ports = {port: full.get(port, empty) for port in PORTS}
     return {"firmware": FIRMWARE, "psid": PSID, "ports": ports, "functions": [vars(function) for function in FUNCTIONS]}
 
 
@@ -106,7 +139,9 @@ def tree(number: int) -> dict[str, str | Link]:
 
 def _netdev(function: Function, number: int) -> dict[str, str | Link]:
     own: dict[str, str | Link] = {
-        "phys_port_name": function.port, "phys_switch_id": f"0200{number:02x}00030000", "speed": "-1",
+        "phys_port_name": function.port,
+        "phys_switch_id": f"0200{number:02x}00030000",
+        "speed": "-1",
         "device": Link(f"../../../{function.folder}"),
     }
     return {f"netdev/{function.interface}/{name}": value for name, value in own.items()}
@@ -114,8 +149,13 @@ def _netdev(function: Function, number: int) -> dict[str, str | Link]:
 
 def _pcie(vendor: str, device: str, kind: str) -> dict[str, str]:
     return {
-        "vendor": vendor, "device": device, "class": kind, "current_link_speed": "32.0 GT/s PCIe", "max_link_speed": "32.0 GT/s PCIe",
-        "current_link_width": "4", "max_link_width": "4",
+        "vendor": vendor,
+        "device": device,
+        "class": kind,
+        "current_link_speed": "32.0 GT/s PCIe",
+        "max_link_speed": "32.0 GT/s PCIe",
+        "current_link_width": "4",
+        "max_link_width": "4",
     }
 
 
@@ -129,9 +169,17 @@ def _pci(function: Function) -> dict[str, str | Link]:
 
 def _rdma(function: Function, number: int) -> dict[str, str | Link]:
     own: dict[str, str | Link] = {
-        "fw_ver": FIRMWARE, "board_id": PSID, "hca_type": "MT4129", "node_type": "1: CA", "device": Link("../.."),
-        "node_guid": f"0200:{number:04x}:0003:{function.unit:04x}", "sys_image_guid": f"0200:{number:04x}:0003:0000",
-        "ports/1/link_layer": "Ethernet", "ports/1/state": "1: DOWN", "ports/1/phys_state": "3: Disabled", "ports/1/rate": "40 Gb/sec (4X QDR)",
+        "fw_ver": FIRMWARE,
+        "board_id": PSID,
+        "hca_type": "MT4129",
+        "node_type": "1: CA",
+        "device": Link("../.."),
+        "node_guid": f"0200:{number:04x}:0003:{function.unit:04x}",
+        "sys_image_guid": f"0200:{number:04x}:0003:0000",
+        "ports/1/link_layer": "Ethernet",
+        "ports/1/state": "1: DOWN",
+        "ports/1/phys_state": "3: Disabled",
+        "ports/1/rate": "40 Gb/sec (4X QDR)",
     }
     own |= {f"ports/1/counters/{name}": "0" for name in COUNTERS} | {f"ports/1/hw_counters/{name}": "0" for name in HW_COUNTERS}
     for slot in range(SLOTS):

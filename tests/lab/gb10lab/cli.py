@@ -17,7 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import faults, image, inventory, network, nodes, ssh, triggers, wheels
+from . import containers, faults, image, inventory, network, nodes, ssh, triggers, wheels
 from .shell import LabError, run
 from .state import Lab, locked
 
@@ -36,7 +36,7 @@ def fingerprint(cluster: inventory.Cluster, image_name: str) -> str:
 def healthy(lab: Lab) -> bool:
     """Whether everything that ``up`` started is there and every node answers."""
     expected = {lab.container(node.name) for node in lab.up.nodes} | {lab.container(wheels.SERVICE)}
-    if set(nodes.containers(lab)) != expected:
+    if set(containers.names(lab)) != expected:
         return False
     with ThreadPoolExecutor() as pool:
         return all(pool.map(lambda node: ssh.answers(lab, node), lab.up.nodes))
@@ -54,7 +54,7 @@ def up(options: argparse.Namespace) -> int:
     with ThreadPoolExecutor() as pool:
         wheel = pool.submit(wheels.fetch)
         name = image.ensure()
-        with locked("labs"):
+        with locked(f"lab-{options.name}"):
             lab = Lab.load(options.name)
             wanted = fingerprint(cluster, name)
             if not (lab.cluster and lab.fingerprint == wanted and healthy(lab)):
@@ -79,7 +79,7 @@ def _destroy(lab: Lab) -> None:
     for fault in lab.faults:
         if "pid" in fault["memory"]:
             triggers.end(lab, lab.up.nodes[0], fault["memory"])
-    nodes.destroy(lab)
+    containers.destroy(lab)
     network.destroy(lab)
     shutil.rmtree(lab.folder, ignore_errors=True)
     with contextlib.suppress(OSError):
@@ -88,7 +88,7 @@ def _destroy(lab: Lab) -> None:
 
 def down(options: argparse.Namespace) -> int:
     """Remove everything that ``up`` made; image and wheels stay in the cache."""
-    with locked("labs"):
+    with locked(f"lab-{options.name}"):
         _destroy(Lab.load(options.name))
     return 0
 
@@ -149,7 +149,7 @@ def fault(options: argparse.Namespace) -> int:
         for name, row in faults.FAULTS.items():
             print(f"{name:22} {row.summary}" + "".join(f" [{key}={value}]" for key, value in row.options.items()))
         return 0
-    with locked("labs"):
+    with locked(f"lab-{options.name}"):
         lab = Lab.load(options.name)
         if options.fault == "clear":
             for mended in faults.clear(lab, *options.of[:2]):

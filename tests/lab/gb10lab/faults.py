@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import card, claims, network, nodes, triggers
-from .card import FUNCTIONS, Function
+from . import claims, hardware, network, triggers
 from .inventory import Node
 from .shell import LabError, ip, run
 from .state import Lab
@@ -34,90 +33,6 @@ class Fault:
     options: dict[str, str] = field(default_factory=dict)
 
 
-def chosen(options: Options) -> list[Function]:
-    """The functions that ``port`` (p0, p1, all) and ``rail`` (0, 1, all) name."""
-    found = [each for each in FUNCTIONS if options["port"] in (each.port, "all") and options["rail"] in (str(each.rail), "all")]
-    if not found:
-        raise LabError(f"--option port, rail - expected p0, p1 or all and 0, 1 or all, found {options['port']} and {options['rail']}. Correct them.")
-    return found
-
-
-def kernel(lab: Lab, node: Node, *words: str) -> None:
-    """Start the node's kernel journal over (``boot``) or add a line (``say``, seconds, text)."""
-    run(*lab.inside(node), "python3", "/lab/share/kernel.py", *words)
-
-
-def _describe(lab: Lab, node: Node, pulled: frozenset[int] = frozenset(), speed: int = nodes.LINK_SPEED) -> None:
-    plugged = {port: {**fields, "speed": speed} for port, fields in nodes.plugged(lab.up, node, pulled).items()}
-    card.write_description(lab.node_folder(node) / "hw", plugged)
-
-
-def _ends(lab: Lab, number: int) -> list[Node]:
-    return [lab.up.node(end.rpartition(".")[0]) for end in lab.up.cables[number].ends]
-
-
-def _unplug(lab: Lab, _node: Node, options: Options) -> Memory:
-    number = int(options["cable"])
-    if number >= len(lab.up.cables):
-        raise LabError(f"--option cable - expected a number below {len(lab.up.cables)}, found {number}. Correct it.")
-    for end in _ends(lab, number):
-        _describe(lab, end, frozenset({number}))
-    network.unplug(lab, lab.up.cables[number])
-    for name, _dot, port in (end.rpartition(".") for end in lab.up.cables[number].ends):
-        for function in FUNCTIONS:
-            if function.port == port:
-                kernel(lab, lab.up.node(name), "say", "now", f"mlx5_core {function.bdf}: Port module event: module {port[1:]}, Cable unplugged")
-    return {"cable": number}
-
-
-def _plug(lab: Lab, _node: Node, memory: Memory) -> None:
-    for end in _ends(lab, memory["cable"]):
-        _describe(lab, end)
-        kernel(lab, end, "boot")
-    network.plug(lab, lab.up.cables[memory["cable"]])
-
-
-def _slow_link(lab: Lab, _node: Node, options: Options) -> Memory:
-    return _renegotiate(lab, int(options["cable"]), 100000)
-
-
-def _full_link(lab: Lab, _node: Node, memory: Memory) -> None:
-    _renegotiate(lab, memory["cable"], nodes.LINK_SPEED)
-
-
-def _renegotiate(lab: Lab, number: int, speed: int) -> Memory:
-    for end in _ends(lab, number):
-        _describe(lab, end, speed=speed)
-    network.unplug(lab, lab.up.cables[number])
-    network.plug(lab, lab.up.cables[number])
-    return {"cable": number}
-
-
-def _remove(lab: Lab, node: Node, options: Options) -> Memory:
-    functions = [each.interface for each in chosen(options) if (lab.node_folder(node) / "hw/pci_devices" / each.bdf).is_symlink()]
-    network.remove(lab, node, [each for each in FUNCTIONS if each.interface in functions])
-    kernel(lab, node, "say", "now", "cx7-pcie-hotplug MTKP0001:00: Cable removal")
-    return {"interfaces": functions}
-
-
-def _bring_back(lab: Lab, node: Node, memory: Memory) -> None:
-    network.bring_back(lab, node, [each for each in FUNCTIONS if each.interface in memory["interfaces"]])
-    kernel(lab, node, "boot")
-
-
-def _width(lab: Lab, node: Node, options: Options) -> Memory:
-    domain = "0002" if options["rail"] == "1" else "0000"
-    files = sorted((lab.node_folder(node) / f"hw/devices/pci{domain}:00").rglob("current_link_width"))
-    for file in files:
-        file.write_text("2\n", encoding="ascii")
-    return {"files": [str(file) for file in files]}
-
-
-def _full_width(_lab: Lab, _node: Node, memory: Memory) -> None:
-    for file in memory["files"]:
-        Path(file).write_text("4\n", encoding="ascii")
-
-
 def _second_lan(lab: Lab, node: Node, options: Options) -> Memory:
     own, far = lab.namespace(f"n{node.number}"), lab.namespace("ctl")
     ip(own, f"link add wlP9s9 type veth peer name w{node.number} netns {far}", f"address add {options['address']} dev wlP9s9", "link set wlP9s9 up")
@@ -132,7 +47,7 @@ def _one_lan(lab: Lab, node: Node, _memory: Memory) -> None:
 
 
 def _mtu(lab: Lab, node: Node, options: Options) -> Memory:
-    before = {name: row["mtu"] for name, row in network.live(lab, node).items() if name in [each.interface for each in chosen(options)]}
+    before = {name: row["mtu"] for name, row in network.live(lab, node).items() if name in [each.interface for each in hardware.chosen(options)]}
     ip(lab.namespace(f"n{node.number}"), *(f"link set {name} mtu {options['mtu']}" for name in before))
     return {"mtu": before, "set": int(options["mtu"])}
 
@@ -144,7 +59,7 @@ def _mtu_back(lab: Lab, node: Node, memory: Memory) -> None:
 
 
 def _no_address(lab: Lab, node: Node, options: Options) -> Memory:
-    names = [each.interface for each in chosen(options)]
+    names = [each.interface for each in hardware.chosen(options)]
     rows = {name: row["addr_info"] for name, row in network.live(lab, node).items() if name in names}
     found = {name: [f"{each['local']}/{each['prefixlen']}" for each in row if each["family"] == "inet"] for name, row in rows.items()}
     ip(lab.namespace(f"n{node.number}"), *(f"address del {cidr} dev {name}" for name, cidrs in found.items() for cidr in cidrs), "link set lo up")
@@ -158,16 +73,6 @@ def _address_back(lab: Lab, node: Node, memory: Memory) -> None:
         present = {f"{each['local']}/{each['prefixlen']}" for each in row["addr_info"]}
         if set(memory["addresses"].get(name, [])) - present:
             run(*lab.inside(node), *owner, name)
-
-
-def _late_cable(lab: Lab, node: Node, options: Options) -> Memory:
-    for text in ("cx7-pcie-hotplug MTKP0001:00: Cable plugin", "mlx5_core 0000:01:00.0: Port module event: module 0, Cable plugged", "mlx5_core 0000:01:00.0 enp1s0f0np0: Link up"):
-        kernel(lab, node, "say", options["seconds"], text)
-    return {}
-
-
-def _quiet_kernel(lab: Lab, node: Node, _memory: Memory) -> None:
-    kernel(lab, node, "boot")
 
 
 def _job(lab: Lab, node: Node, options: Options) -> Memory:
@@ -195,7 +100,8 @@ def _own_id(lab: Lab, node: Node, memory: Memory) -> None:
 
 
 def _crawl(lab: Lab, node: Node, options: Options) -> Memory:
-    run("tc", "-n", lab.namespace("ctl"), "qdisc", "add", "dev", f"m{node.number}", "root", "tbf", "rate", options["rate"], "burst", "64kb", "latency", "100ms")
+    shape = f"qdisc add dev m{node.number} root tbf rate {options['rate']} burst 64kb latency 100ms"
+    run("tc", "-n", lab.namespace("ctl"), *shape.split())
     return {}
 
 
@@ -205,21 +111,32 @@ def _run_again(lab: Lab, node: Node, _memory: Memory) -> None:
 
 ONE_RAIL = {"port": "p0", "rail": "0"}
 FAULTS: dict[str, Fault] = {
-    "cable-unplugged": Fault("a cable is pulled; both ends lose carrier", _unplug, _plug, {"cable": "0"}),
-    "link-100g": Fault("a cable trains at 100G", _slow_link, _full_link, {"cable": "0"}),
-    "rail-missing": Fault("a PCIe function is gone from the bus", _remove, _bring_back, {"port": "p0", "rail": "1"}),
-    "nic-missing": Fault("the whole card is gone from the bus", _remove, _bring_back, {"port": "all", "rail": "all"}),
-    "pcie-x2": Fault("the PCIe link of a rail trained at x2", _width, _full_width, {"rail": "1"}),
-    "plugged-after-boot": Fault("the kernel journal tells of a cable plugged into the running machine", _late_cable, _quiet_kernel, {"seconds": "120"}),
-    "leftover-claim": Fault("an older, applied configuration of a rail in a file of its own", claims.leftover, claims.restore, {"address": "192.168.177.11/24"}),
-    "shared-claim": Fault("the file of the management interface also configures a rail", claims.shared, claims.restore, {"address": "192.168.177.11/24"}),
+    "cable-unplugged": Fault("a cable is pulled; both ends lose carrier", hardware.unplug, hardware.plug, {"cable": "0"}),
+    "link-100g": Fault("a cable trains at 100G", hardware.slow_link, hardware.full_link, {"cable": "0"}),
+    "rail-missing": Fault("a PCIe function is gone from the bus", hardware.remove, hardware.bring_back, {"port": "p0", "rail": "1"}),
+    "nic-missing": Fault("the whole card is gone from the bus", hardware.remove, hardware.bring_back, {"port": "all", "rail": "all"}),
+    "pcie-x2": Fault("the PCIe link of a rail trained at x2", hardware.narrow, hardware.widen, {"rail": "1"}),
+    "plugged-after-boot": Fault(
+        "the kernel journal tells of a cable plugged into the running machine", hardware.plug_late, hardware.quiet, {"seconds": "120"}
+    ),
+    "leftover-claim": Fault(
+        "an older, applied configuration of a rail in a file of its own", claims.leftover, claims.restore, {"address": "192.168.177.11/24"}
+    ),
+    "shared-claim": Fault(
+        "the file of the management interface also configures a rail", claims.shared, claims.restore, {"address": "192.168.177.11/24"}
+    ),
     "wildcard-claim": Fault("an applied definition that matches en*", claims.wildcard, claims.restore),
     "unapplied-edit": Fault("the management interface's file was edited and never applied", claims.unapplied, claims.restore),
     "nm-holds-rails": Fault("NetworkManager also manages the rails of a machine of networkd", claims.held, claims.restore),
     "overlapping-lan": Fault("another network of the node overlaps the fabric", _second_lan, _one_lan, {"address": "10.77.0.50/24", "route": ""}),
     "mtu-drift": Fault("somebody set a live MTU back", _mtu, _mtu_back, {**ONE_RAIL, "rail": "all", "mtu": "1500"}),
     "address-drift": Fault("somebody removed a live address", _no_address, _address_back, ONE_RAIL),
-    "ssh-lost": Fault("the management link breaks during a change; heal: seconds until it is back, 0: never", triggers.cut, triggers.heal, {"when": "armed", "heal": "0"}),
+    "ssh-lost": Fault(
+        "the management link breaks during a change; heal: seconds until it is back, 0: never",
+        triggers.cut,
+        triggers.heal,
+        {"when": "armed", "heal": "0"},
+    ),
     "killed": Fault("the module that changes the links is killed", triggers.kill, triggers.end, {"when": "applied"}),
     "reboot": Fault("the node reboots during a change", triggers.reboot, triggers.end, {"when": "armed"}),
     "job": Fault("a process has a context on an RDMA device", _job, _end_job, {"device": "0"}),

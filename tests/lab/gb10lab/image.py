@@ -12,6 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from . import containers
 from .shell import LabError, run
 from .state import cache, locked
 
@@ -19,8 +20,6 @@ SUITE = "trixie"
 FOLDER = Path(__file__).resolve().parents[1] / "image"
 REPOSITORY = "localhost/gb10-lab-node"
 BASES = ("registry", "debootstrap")
-#: What every container of the lab needs; without the limits runc refuses to start where the host's are lower than podman's wish.
-LIMITS = ("--ulimit", "nofile=20000:20000", "--ulimit", "nproc=10000:10000")
 #: Seconds that a registry gets before debootstrap is taken instead.
 PULL_TIMEOUT = 120.0
 
@@ -51,16 +50,16 @@ def runtime(image: str) -> str:
     known = cache() / f"runtime-{boot}"
     if known.exists():
         return known.read_text(encoding="ascii")
-    default = Path(run("podman", "info", "--format", "{{.Host.OCIRuntime.Name}}").stdout.strip()).name
+    default = run("podman", "info", "--format", "{{.Host.OCIRuntime.Name}}", check=False).stdout.strip()
     said = []
-    for name in dict.fromkeys((default, "crun", "runc")):
-        trial = run("podman", "run", "--rm", "--runtime", name, "--network", "none", "--privileged", "--systemd", "always", *LIMITS, image, "true", check=False)
-        if trial.returncode == 0:
+    for name in dict.fromkeys(filter(None, (default, "crun", "runc"))):
+        trouble = containers.tries(name, image)
+        if not trouble:
             for old in cache().glob("runtime-*"):
                 old.unlink()
             known.write_text(name, encoding="ascii")
             return name
-        said.append(f"{name}: {trial.stderr.strip().splitlines()[-1] if trial.stderr.strip() else trial.returncode}")
+        said.append(f"{name}: {trouble}")
     raise LabError("OCI runtime - expected crun or runc to start a container, found neither. " + "; ".join(said))
 
 

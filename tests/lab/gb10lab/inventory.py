@@ -95,7 +95,9 @@ def cluster(listing: dict[str, Any], topology: str | None = None, backends: tupl
     first = variables[names[0]]
     chosen = backends or BACKENDS[:2]
     nodes = tuple(
-        Node(name, number, str(variables[name]["ansible_host"]), str(variables[name].get("ansible_user", "nvidia")), chosen[(number - 1) % len(chosen)])
+        Node(
+            name, number, str(variables[name]["ansible_host"]), str(variables[name].get("ansible_user", "nvidia")), chosen[(number - 1) % len(chosen)]
+        )
         for number, name in enumerate(names, 1)
     )
     named = topology or str(first.get("fabric_topology", ""))
@@ -104,7 +106,9 @@ def cluster(listing: dict[str, Any], topology: str | None = None, backends: tupl
     taken = {node.address for node in nodes}
     outside = [node.name for node in nodes if ipaddress.ip_address(node.address) not in network]
     if outside:
-        raise LabError(f"ansible_host of {', '.join(outside)} - expected an address in {network}, found another network. The lab has one management network.")
+        raise LabError(
+            f"ansible_host of {', '.join(outside)} - expected an address in {network}, found another network. The lab has one management network."
+        )
     gateway = next(str(address) for address in network.hosts() if str(address) not in taken)
     return Cluster(named, nodes, _cables(named, written, names), str(network), gateway)
 

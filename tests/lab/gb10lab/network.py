@@ -56,15 +56,25 @@ def create(lab: Lab) -> None:
     for part in parts:
         run("ip", "netns", "add", lab.namespace(part))
     for part in ("ctl", "fab"):
-        run("nsenter", f"--net=/run/netns/{lab.namespace(part)}", "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.disable_ipv6=1")
+        settings = [f"net.ipv6.conf.{name}.disable_ipv6=1" for name in ("all", "default")]
+        run("nsenter", f"--net=/run/netns/{lab.namespace(part)}", "sysctl", "-qw", *settings)
     length = cluster.network.partition("/")[2]
-    ip(lab.namespace("ctl"), "link set lo up", "link add mgmt type bridge stp_state 0 forward_delay 0",
-       f"link set mgmt address {mac(lab.name, 0, 0)} up", f"address add {cluster.gateway}/{length} dev mgmt")
+    ip(
+        lab.namespace("ctl"),
+        "link set lo up",
+        "link add mgmt type bridge stp_state 0 forward_delay 0",
+        f"link set mgmt address {mac(lab.name, 0, 0)} up",
+        f"address add {cluster.gateway}/{length} dev mgmt",
+    )
     for node in cluster.nodes:
         _devices(lab, node)
     for number, cable in enumerate(cluster.cables):
         # 0xfff8: also frames for the nearest bridge pass, since a cable is none
-        ip(lab.namespace("fab"), f"link add cable{number} type bridge stp_state 0 forward_delay 0 mcast_snooping 0 group_fwd_mask 0xfff8", f"link set cable{number} up")
+        ip(
+            lab.namespace("fab"),
+            f"link add cable{number} type bridge stp_state 0 forward_delay 0 mcast_snooping 0 group_fwd_mask 0xfff8",
+            f"link set cable{number} up",
+        )
         plug(lab, cable)
 
 
@@ -76,8 +86,13 @@ def _devices(lab: Lab, node: Node) -> None:
         for function in FUNCTIONS
     ]
     far = f"m{node.number}"
-    ip(own, "link set lo up", *rails, f"link add {MANAGEMENT} address {mac(lab.name, node.number, 0)} type veth "
-       f"peer name {far} netns {lab.namespace('ctl')} address {mac(lab.name, node.number, 1)}")
+    ip(
+        own,
+        "link set lo up",
+        *rails,
+        f"link add {MANAGEMENT} address {mac(lab.name, node.number, 0)} type veth "
+        f"peer name {far} netns {lab.namespace('ctl')} address {mac(lab.name, node.number, 1)}",
+    )
     ip(lab.namespace("ctl"), f"link set {far} master mgmt up")
     ip(fabric, *(f"link set {leg(node.number, function)} mtu {MAX_MTU}" for function in FUNCTIONS))
 
@@ -118,8 +133,14 @@ def bring_back(lab: Lab, node: Node, functions: list[Function]) -> None:
             (aside / path).rename(hardware / path)
         parked, own = leg(node.number, function), lab.namespace(f"n{node.number}")
         # named before it moves: udev applies sysctls to the name with which a device appears
-        ip(lab.namespace("park"), f"link set {parked} down", f"address flush dev {parked}", f"link set {parked} mtu 1500",
-           f"link set {parked} name {function.interface}", f"link set {function.interface} netns {own}")
+        ip(
+            lab.namespace("park"),
+            f"link set {parked} down",
+            f"address flush dev {parked}",
+            f"link set {parked} mtu 1500",
+            f"link set {parked} name {function.interface}",
+            f"link set {function.interface} netns {own}",
+        )
         run("podman", "exec", lab.container(node.name), "/lab/share/dress", function.interface)
 
 

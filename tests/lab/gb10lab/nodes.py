@@ -12,10 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from . import card, image, network, ssh, wheels
+from . import card, containers, network, ssh, wheels
 from .inventory import Cluster, Node
 from .shell import LabError, run
-from .state import LABEL, Lab
+from .state import Lab
 
 SHARE = Path(__file__).resolve().parents[1] / "node"
 #: Seconds until a node must let its user log in; a warm boot takes two to four.
@@ -78,7 +78,8 @@ KEYFILE = """\
     """
 #: The file of a fresh machine that configures management, by backend.
 MANAGEMENT_FILES = {
-    "netplan-networkd": "etc/netplan/50-cloud-init.yaml", "netplan-networkmanager": "etc/netplan/50-cloud-init.yaml",
+    "netplan-networkd": "etc/netplan/50-cloud-init.yaml",
+    "netplan-networkmanager": "etc/netplan/50-cloud-init.yaml",
     "networkmanager": "etc/NetworkManager/system-connections/management.nmconnection",
 }
 
@@ -86,12 +87,19 @@ MANAGEMENT_FILES = {
 def fresh_files(cluster: Cluster, node: Node) -> dict[str, tuple[str, int]]:
     """What a machine that was just set up has beyond its packages: {path: (text, mode)}."""
     facts: dict[str, Any] = {
-        "interface": network.MANAGEMENT, "address": node.address, "length": cluster.network.partition("/")[2], "gateway": cluster.gateway, "number": node.number,
+        "interface": network.MANAGEMENT,
+        "address": node.address,
+        "length": cluster.network.partition("/")[2],
+        "gateway": cluster.gateway,
+        "number": node.number,
     }
     management = KEYFILE if node.backend == "networkmanager" else NETPLAN
     texts = {
-        MANAGEMENT_FILES[node.backend]: (management, 0o600), "etc/dgx-release": (DGX_RELEASE, 0o644), "etc/os-release": (OS_RELEASE, 0o644),
-        "etc/nvidia/cx7-hotplug-enabled": ("", 0o644), "etc/resolv.conf": ("", 0o644),
+        MANAGEMENT_FILES[node.backend]: (management, 0o600),
+        "etc/dgx-release": (DGX_RELEASE, 0o644),
+        "etc/os-release": (OS_RELEASE, 0o644),
+        "etc/nvidia/cx7-hotplug-enabled": ("", 0o644),
+        "etc/resolv.conf": ("", 0o644),
         "etc/hosts": (f"127.0.0.1 localhost\n127.0.1.1 {node.name}\n::1 ip6-localhost ip6-loopback\n", 0o644),
     }
     if node.backend == "netplan-networkmanager":
@@ -132,10 +140,8 @@ def lay_out(lab: Lab, node: Node, public_key: str) -> None:
 
 def start(lab: Lab, node: Node, name: str) -> None:
     """Boot a node from image ``name``."""
-    run("podman", "run", "-d", "--name", lab.container(node.name), "--label", f"{LABEL}={lab.name}", "--hostname", node.name,
-        "--network", f"ns:/run/netns/{lab.namespace(f'n{node.number}')}", "--no-hosts", "--dns", "none", "--restart", "always",
-        "--runtime", lab.runtime, *image.LIMITS, "--systemd", "always", "--privileged",
-        "-v", f"{lab.node_folder(node)}:/lab", "-v", f"{lab.folder / 'share'}:/lab/share:ro", name)
+    shared = ["--volume", f"{lab.node_folder(node)}:/lab", "--volume", f"{lab.folder / 'share'}:/lab/share:ro"]
+    containers.start(lab, node.name, f"n{node.number}", ["--hostname", node.name, *containers.MACHINE, *shared], name)
 
 
 def boot(lab: Lab, name: str) -> None:
@@ -160,15 +166,3 @@ def wait(lab: Lab, node: Node, timeout: float = BOOT_TIMEOUT) -> None:
             log = run("podman", "logs", "--tail", "5", lab.container(node.name), check=False)
             raise LabError(f"node {node.name} - expected a login within {timeout:.0f} s, found none. It said:\n{log.stdout}{log.stderr}".rstrip())
         time.sleep(0.2)
-
-
-def containers(lab: Lab) -> list[str]:
-    """The names of the containers that the lab started."""
-    return run("podman", "ps", "--all", "--filter", f"label={LABEL}={lab.name}", "--format", "{{.Names}}").stdout.split()
-
-
-def destroy(lab: Lab) -> None:
-    """Remove the lab's containers with everything in them."""
-    found = containers(lab)
-    if found:
-        run("podman", "rm", "--force", "--time", "0", "--volumes", *found)

@@ -75,5 +75,5 @@ ssh_args = -F {folder}/ssh_config -o ControlMaster=auto -o ControlPersist=60s
 
 def answers(lab: Lab, node: Node) -> bool:
     """Whether the user can log in."""
-    done = run("ssh", "-F", lab.folder / "ssh_config", "-o", "BatchMode=yes", "-o", "ConnectTimeout=2", f"{node.user}@{node.address}", "true", check=False)
-    return done.returncode == 0
+    options = ["-F", str(lab.folder / "ssh_config"), "-o", "BatchMode=yes", "-o", "ConnectTimeout=2"]
+    return run("ssh", *options, f"{node.user}@{node.address}", "true", check=False).returncode == 0

@@ -19,8 +19,6 @@ from .inventory import Cluster, Node
 from .shell import LabError, run
 
 ROOT = Path("/var/tmp/gb10-lab")
-#: The container label by which a lab knows what it started.
-LABEL = "gb10-lab"
 
 
 def cache() -> Path:
@@ -97,12 +95,27 @@ class Lab:
         if not pid:
             raise LabError(f"node {node.name} - expected a running node, found it down. Run `lab.py up --name {self.name}`.")
         path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-        return ["nsenter", "-t", str(pid), "-m", "-u", "-i", "-n", "-p", "env", "-i", path, "LC_ALL=C.UTF-8", "HOME=/root", "SYSTEMD_DEVICE_VERIFY_SYSFS=0"]
+        return [
+            "nsenter",
+            "-t",
+            str(pid),
+            "-m",
+            "-u",
+            "-i",
+            "-n",
+            "-p",
+            "env",
+            "-i",
+            path,
+            "LC_ALL=C.UTF-8",
+            "HOME=/root",
+            "SYSTEMD_DEVICE_VERIFY_SYSFS=0",
+        ]
 
 
 @contextlib.contextmanager
 def locked(what: str) -> Iterator[None]:
-    """Hold one of the locks ``labs``, ``image`` and ``wheels``: one command at a time changes these, on the whole machine."""
+    """Hold a lock: one command at a time changes the ``image``, the ``wheels`` or the lab ``lab-NAME``, on the whole machine."""
     with (cache() / f"{what}.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -12,8 +12,10 @@ from __future__ import annotations
 import hashlib
 import html
 import sys
+import tempfile
 from pathlib import Path
 
+from . import containers
 from .shell import LabError, run
 from .state import Lab, cache, locked
 
@@ -37,9 +39,10 @@ def fetch(requirement: str = DEFAULT) -> Path:
         found = sorted(project.glob(f"{name.replace('-', '_')}-{version}-*.whl"))
         if not found:
             project.mkdir(exist_ok=True)
-            partial = project / "partial"
-            run(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", partial, requirement, timeout=900)
-            found = [file.rename(project / file.name) for file in partial.glob("*.whl")]
+            with tempfile.TemporaryDirectory(dir=folder(), prefix="partial-") as partial:
+                command = [sys.executable, *"-m pip download --quiet --no-deps --only-binary=:all: --dest".split(), partial, requirement]
+                run(*command, timeout=900)
+                found = [file.rename(project / file.name) for file in Path(partial).glob("*.whl")]
             if not found:
                 raise LabError(f"{requirement} - expected a wheel from pip download, found none. Check pip's configuration.")
             (project / "index.html").write_text(page(sorted(project.glob("*.whl"))), encoding="utf-8")
@@ -65,9 +68,8 @@ def pip_conf(gateway: str) -> str:
 
 def serve(lab: Lab, image: str) -> None:
     """Start the index as a container in the management namespace."""
-    run("podman", "run", "-d", "--name", lab.container(SERVICE), "--label", f"gb10-lab={lab.name}", "--network", f"ns:/run/netns/{lab.namespace('ctl')}",
-        "--runtime", lab.runtime, "--ulimit", "nofile=20000:20000", "--ulimit", "nproc=10000:10000", "--no-hosts", "--dns", "none", "--restart", "always", "--init=false",
-        "-v", f"{folder()}:/wheels:ro", image, "python3", "-u", "-m", "http.server", str(PORT), "--bind", lab.up.gateway, "--directory", "/wheels")
+    command = f"python3 -u -m http.server {PORT} --bind {lab.up.gateway} --directory /wheels".split()
+    containers.start(lab, SERVICE, "ctl", ["--volume", f"{folder()}:/wheels:ro"], image, *command)
 
 
 def downloads(lab: Lab) -> list[str]:

@@ -8,6 +8,7 @@ Blocks on ``ip monitor`` and rewrites what changed; a GID is there some 50 ms af
 
 from __future__ import annotations
 
+import io
 import ipaddress
 import json
 import selectors
@@ -33,7 +34,7 @@ def gid(address: str) -> str:
     """The GID of an address: eight groups of four digits, IPv4 mapped into ::ffff:0:0/96."""
     parsed = ipaddress.ip_address(address)
     packed = b"\0" * 10 + b"\xff\xff" + parsed.packed if parsed.version == 4 else parsed.packed
-    return ":".join(packed[start:start + 2].hex() for start in range(0, 16, 2))
+    return ":".join(packed[start : start + 2].hex() for start in range(0, 16, 2))
 
 
 def default_gid(mac: str) -> str:
@@ -115,8 +116,10 @@ class Card:
 def main() -> None:
     """Follow the netdevs for ever; every few seconds it also picks up devices that came or went."""
     card = Card()
-    with subprocess.Popen(["ip", "-ts", "-o", "monitor", "address", "link"], stdout=subprocess.PIPE) as monitor, selectors.DefaultSelector() as waiting:
-        if monitor.stdout is None:
+    with subprocess.Popen(
+        ["ip", "-ts", "-o", "monitor", "address", "link"], stdout=subprocess.PIPE
+    ) as monitor, selectors.DefaultSelector() as waiting:
+        if not isinstance(monitor.stdout, io.BufferedReader):
             return
         waiting.register(monitor.stdout, selectors.EVENT_READ)
         while monitor.poll() is None:

@@ -46,9 +46,16 @@ def module_line(function: dict[str, Any], plugged: bool) -> str:
 def entry(seconds: float, text: str, machine: dict[str, str]) -> str:
     """One entry in the journal's export format."""
     fields = {
-        "__REALTIME_TIMESTAMP": str(int((float(machine["boot_time"]) + seconds) * 1e6)), "__MONOTONIC_TIMESTAMP": str(int(seconds * 1e6)),
-        "_BOOT_ID": machine["boot_id"], "_TRANSPORT": "kernel", "SYSLOG_IDENTIFIER": "kernel", "SYSLOG_FACILITY": "0", "PRIORITY": "6",
-        "_MACHINE_ID": machine["machine_id"], "_HOSTNAME": machine["hostname"], "MESSAGE": text,
+        "__REALTIME_TIMESTAMP": str(int((float(machine["boot_time"]) + seconds) * 1e6)),
+        "__MONOTONIC_TIMESTAMP": str(int(seconds * 1e6)),
+        "_BOOT_ID": machine["boot_id"],
+        "_TRANSPORT": "kernel",
+        "SYSLOG_IDENTIFIER": "kernel",
+        "SYSLOG_FACILITY": "0",
+        "PRIORITY": "6",
+        "_MACHINE_ID": machine["machine_id"],
+        "_HOSTNAME": machine["hostname"],
+        "MESSAGE": text,
     }
     return "".join(f"{key}={value}\n" for key, value in fields.items()) + "\n"
 
@@ -57,8 +64,10 @@ def this_machine() -> dict[str, str]:
     """What an entry tells about the machine it comes from."""
     stat = re.search(r"^btime (\d+)$", Path("/proc/stat").read_text(encoding="ascii"), re.MULTILINE)
     return {
-        "boot_time": stat.group(1) if stat else "0", "boot_id": Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip().replace("-", ""),
-        "machine_id": Path("/etc/machine-id").read_text(encoding="ascii").strip(), "hostname": Path("/proc/sys/kernel/hostname").read_text(encoding="utf-8").strip(),
+        "boot_time": stat.group(1) if stat else "0",
+        "boot_id": Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip().replace("-", ""),
+        "machine_id": Path("/etc/machine-id").read_text(encoding="ascii").strip(),
+        "hostname": Path("/proc/sys/kernel/hostname").read_text(encoding="utf-8").strip(),
     }
 
 

@@ -14,9 +14,21 @@ from pathlib import Path
 from typing import Any
 
 FOLDERS = (
-    "/etc/netplan", "/etc/sysctl.d", "/etc/security/limits.d", "/etc/modules-load.d", "/etc/gb10", "/etc/NetworkManager/system-connections",
-    "/etc/NetworkManager/conf.d", "/etc/systemd/network", "/etc/ld.so.conf.d", "/opt/gb10", "/var/lib/gb10", "/run/gb10",
-    "/root/.ssh", "/etc/ssh/ssh_config.d", "/etc/profile.d",
+    "/etc/netplan",
+    "/etc/sysctl.d",
+    "/etc/security/limits.d",
+    "/etc/modules-load.d",
+    "/etc/gb10",
+    "/etc/NetworkManager/system-connections",
+    "/etc/NetworkManager/conf.d",
+    "/etc/systemd/network",
+    "/etc/ld.so.conf.d",
+    "/opt/gb10",
+    "/var/lib/gb10",
+    "/run/gb10",
+    "/root/.ssh",
+    "/etc/ssh/ssh_config.d",
+    "/etc/profile.d",
 )
 FILES = ("/etc/nccl.conf", "/etc/environment")
 #: Folders with big content that has no business in a digest.
@@ -47,7 +59,9 @@ def interfaces() -> dict[str, dict[str, Any]]:
     for device in shown:
         name, folder = device["ifname"], Path("/sys/class/net") / device["ifname"]
         found[name] = {
-            "up": "UP" in device["flags"], "carrier": "LOWER_UP" in device["flags"], "mtu": device["mtu"],
+            "up": "UP" in device["flags"],
+            "carrier": "LOWER_UP" in device["flags"],
+            "mtu": device["mtu"],
             "addresses": sorted(f"{each['local']}/{each['prefixlen']}" for each in device["addr_info"]),
             "carrier_changes": int((folder / "carrier_changes").read_text(encoding="ascii")),
             "sysctl": {key: int(Path(f"/proc/sys/net/ipv4/conf/{name}/{key}").read_text(encoding="ascii")) for key in SYSCTLS},
@@ -63,7 +77,10 @@ def units() -> list[str]:
 
 def routes() -> list[str]:
     """The IPv4 main table as ``ip`` prints it, without metrics: NetworkManager counts them up at each activation."""
-    return sorted(re.sub(r" metric \d+", "", line).strip() for line in subprocess.run(["ip", "-4", "route"], capture_output=True, text=True, check=True).stdout.splitlines())
+    return sorted(
+        re.sub(r" metric \d+", "", line).strip()
+        for line in subprocess.run(["ip", "-4", "route"], capture_output=True, text=True, check=True).stdout.splitlines()
+    )
 
 
 if __name__ == "__main__":

@@ -16,113 +16,40 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ethtool_text
+
 HW = Path("/lab/hw")
 NET = Path("/sys/class/net")
 RDMA = Path("/sys/class/infiniband")
 SYS_MODULE = Path("/sys/module")
-#: (speed, name) of the link modes of a ConnectX-7, in the driver's order.
-LINK_MODES = """1000baseT/Full 10000baseT/Full 1000baseKX/Full 10000baseKR/Full 10000baseR_FEC 40000baseKR4/Full 40000baseCR4/Full
-40000baseSR4/Full 40000baseLR4/Full 25000baseCR/Full 25000baseKR/Full 25000baseSR/Full 50000baseCR2/Full 50000baseKR2/Full
-100000baseKR4/Full 100000baseSR4/Full 100000baseCR4/Full 100000baseLR4_ER4/Full 50000baseSR2/Full 1000baseX/Full 10000baseCR/Full
-10000baseSR/Full 10000baseLR/Full 10000baseER/Full 50000baseKR/Full 50000baseSR/Full 50000baseCR/Full 50000baseLR_ER_FR/Full
-50000baseDR/Full 100000baseKR2/Full 100000baseSR2/Full 100000baseCR2/Full 100000baseLR2_ER2_FR2/Full 100000baseDR2/Full
-200000baseKR4/Full 200000baseSR4/Full 200000baseLR4_ER4_FR4/Full 200000baseDR4/Full 200000baseCR4/Full 100000baseKR/Full
-100000baseSR/Full 100000baseLR_ER_FR/Full 100000baseCR/Full 100000baseDR/Full 200000baseKR2/Full 200000baseSR2/Full
-200000baseLR2_ER2_FR2/Full 200000baseDR2/Full 200000baseCR2/Full""".split()
-LANES = {200000: 4, 100000: 2}
-#: Counters of ``ethtool -S`` beside the kernel's own; the lab's link loses nothing.
-PHY_COUNTERS = (
-    "rx_crc_errors_phy", "rx_symbol_err_phy", "rx_discards_phy", "tx_discards_phy", "rx_corrected_bits_phy", "link_down_events_phy",
-    *(f"{way}_prio{number}_{what}" for number in range(8) for way, what in (("rx", "bytes"), ("rx", "discards"), ("rx", "pause"), ("tx", "bytes"), ("tx", "pause"))),
-    "tx_queue_dropped",
-)
 #: Modules that this machine has, loaded or not.
 MODULES = ("mlx5_core", "mlx5_ib", "ib_core", "ib_uverbs", "rdma_cm", "rdma_ucm", "iw_cm", "ib_umad")
 
 State = dict[str, Any]
 
 
-def settings(name: str, state: State) -> str:
-    """``ethtool IF``. ``state``: ``{up, carrier, speed (Mb/s), module}``."""
-    modes = "\n".join([f"\tSupported link modes:   {LINK_MODES[0]}", *(f"\t                        {mode}" for mode in LINK_MODES[1:])])
-    if state["carrier"]:
-        link = f"\tSpeed: {state['speed']}Mb/s\n\tLanes: {LANES[state['speed']]}\n\tDuplex: Full"
-        detected = "yes"
-    else:
-        link = "\tSpeed: Unknown!\n\tDuplex: Unknown! (255)"
-        detected = "no" if not state["up"] else "no (No partner detected)" if state["module"] else "no (No cable)"
-    return f"""Settings for {name}:
-\tSupported ports: [ Backplane ]
-{modes}
-\tSupported pause frame use: Symmetric
-\tSupports auto-negotiation: Yes
-\tSupported FEC modes: None\t RS\t BASER
-{modes.replace("Supported link modes: ", "Advertised link modes:")}
-\tAdvertised pause frame use: Symmetric
-\tAdvertised auto-negotiation: Yes
-\tAdvertised FEC modes: RS
-{link}
-\tAuto-negotiation: on
-\tPort: Direct Attach Copper
-\tPHYAD: 0
-\tTransceiver: internal
-\tLink detected: {detected}
-"""
-
-
-def driver(state: State) -> str:
-    """``ethtool -i IF``."""
-    return f"""driver: mlx5_core
-version: {state["kernel"]}
-firmware-version: {state["firmware"]} ({state["psid"]})
-expansion-rom-version: 
-bus-info: {state["bdf"]}
-supports-statistics: yes
-supports-test: yes
-supports-eeprom-access: no
-supports-register-dump: no
-supports-priv-flags: yes
-"""
-
-
-def module(state: State) -> str:
-    """``ethtool -m IF`` of a passive copper cable with CMIS memory; empty without one."""
-    fields = state["module"]
-    if not fields:
-        return ""
-    rows = {
-        "Identifier": fields["identifier"], "Power class": "1", "Max power": "0.25W", "Connector": "0x23 (No separable connector)",
-        "Cable assembly length": fields["length"], "Transmitter technology": "0x0a (Copper cable, passive, unequalized)",
-        "Vendor name": fields["vendor"], "Vendor PN": fields["part"], "Vendor rev": "A0", "Vendor SN": fields["serial"],
-    }
-    return "".join(f"\t{name:<41} : {value}\n" for name, value in rows.items())
-
-
-def fec(name: str, state: State) -> str:
-    """``ethtool --show-fec IF``."""
-    active = "RS" if state["carrier"] else "None"
-    return f"FEC parameters for {name}:\nSupported/Configured FEC encodings: Auto\nActive FEC encoding: {active}\n"
-
-
-def statistics(counters: dict[str, int]) -> str:
-    """``ethtool -S IF``; ``counters`` are the kernel's."""
-    rows = {**counters, **dict.fromkeys(PHY_COUNTERS, 0)}
-    return "NIC statistics:\n" + "".join(f"     {name}: {value}\n" for name, value in rows.items())
-
-
 def rdma_links(ports: list[State]) -> list[dict[str, Any]]:
     """``rdma -j link`` as data. A port: ``{rdma, interface, ifindex, state, phys_state}`` with the words of /sys."""
     words = {"4: ACTIVE": "ACTIVE", "1: DOWN": "DOWN", "5: LinkUp": "LINK_UP", "3: Disabled": "DISABLED"}
     return [
-        {"ifindex": number, "ifname": port["rdma"], "port": 1, "state": words[port["state"]], "physical_state": words[port["phys_state"]],
-         "netdev": port["interface"], "netdev_index": port["ifindex"]}
+        {
+            "ifindex": number,
+            "ifname": port["rdma"],
+            "port": 1,
+            "state": words[port["state"]],
+            "physical_state": words[port["phys_state"]],
+            "netdev": port["interface"],
+            "netdev_index": port["ifindex"],
+        }
         for number, port in enumerate(ports)
     ]
 
 
 def rdma_text(links: list[dict[str, Any]]) -> str:
     """``rdma link``."""
-    return "".join(f"link {link['ifname']}/1 state {link['state']} physical_state {link['physical_state']} netdev {link['netdev']} \n" for link in links)
+    return "".join(
+        f"link {link['ifname']}/1 state {link['state']} physical_state {link['physical_state']} netdev {link['netdev']} \n" for link in links
+    )
 
 
 def _card() -> dict[str, Any]:
@@ -159,25 +86,30 @@ def run_ethtool(words: list[str]) -> int:
         return _real("ethtool", words)
     name, port = words[-1], card["ports"][function["port"]]
     state = {
-        **function, **port, "firmware": card["firmware"], "psid": card["psid"], "kernel": os.uname().release,
-        "up": int(_word(NET / name / "flags") or "0", 16) & 1, "carrier": _word(NET / name / "carrier") == "1",
+        **function,
+        **port,
+        "firmware": card["firmware"],
+        "psid": card["psid"],
+        "kernel": os.uname().release,
+        "up": int(_word(NET / name / "flags") or "0", 16) & 1,
+        "carrier": _word(NET / name / "carrier") == "1",
     }
     option = words[0] if len(words) == 2 else ""
     if option in ("-m", "--module-info", "--dump-module-eeprom"):
-        text = module(state)
+        text = ethtool_text.module(state)
         if os.geteuid() or not text:
             sys.stderr.write("netlink error: Operation not permitted\n" if os.geteuid() else "netlink error: Input/output error\n")
             return 1
     elif option in ("-S", "--statistics"):
-        text = statistics({path.name: int(_word(path) or 0) for path in sorted((NET / name / "statistics").iterdir())})
+        text = ethtool_text.statistics({path.name: int(_word(path) or 0) for path in sorted((NET / name / "statistics").iterdir())})
     elif option in ("-i", "--driver"):
-        text = driver(state)
+        text = ethtool_text.driver(state)
     elif option == "--show-fec":
-        text = fec(name, state)
+        text = ethtool_text.fec(name, state)
     elif option:
         return _real("ethtool", words)
     else:
-        text = settings(name, state)
+        text = ethtool_text.settings(name, state)
     sys.stdout.write(text)
     return 0
 
@@ -186,8 +118,12 @@ def run_rdma(words: list[str]) -> int:
     """``rdma [-j] link|dev [show]``."""
     flags, rest = [word for word in words if word.startswith("-")], [word for word in words if not word.startswith("-") and word != "show"]
     ports = [
-        {**function, "ifindex": int(_word(NET / function["interface"] / "ifindex")),
-         "state": _word(RDMA / function["rdma"] / "ports/1/state"), "phys_state": _word(RDMA / function["rdma"] / "ports/1/phys_state")}
+        {
+            **function,
+            "ifindex": int(_word(NET / function["interface"] / "ifindex")),
+            "state": _word(RDMA / function["rdma"] / "ports/1/state"),
+            "phys_state": _word(RDMA / function["rdma"] / "ports/1/phys_state"),
+        }
         for function in _present(_card())
     ]
     if rest == ["link"]:
@@ -195,11 +131,17 @@ def run_rdma(words: list[str]) -> int:
         sys.stdout.write(json.dumps(links, separators=(",", ":")) + "\n" if flags else rdma_text(links))
     elif rest == ["dev"]:
         devices = [
-            {"ifindex": number, "ifname": port["rdma"], "node_type": "ca", "fw": _word(RDMA / port["rdma"] / "fw_ver"),
-             "node_guid": _word(RDMA / port["rdma"] / "node_guid"), "sys_image_guid": _word(RDMA / port["rdma"] / "sys_image_guid")}
+            {
+                "ifindex": number,
+                "ifname": port["rdma"],
+                "node_type": "ca",
+                "fw": _word(RDMA / port["rdma"] / "fw_ver"),
+                "node_guid": _word(RDMA / port["rdma"] / "node_guid"),
+                "sys_image_guid": _word(RDMA / port["rdma"] / "sys_image_guid"),
+            }
             for number, port in enumerate(ports)
         ]
-        plain = "".join(f"{item['ifindex']}: {item['ifname']}: node_type ca fw {item['fw']} node_guid {item['node_guid']} sys_image_guid {item['sys_image_guid']} \n" for item in devices)
+        plain = "".join(f"{row['ifindex']}: {row['ifname']}: node_type ca fw {row['fw']} node_guid {row['node_guid']} \n" for row in devices)
         sys.stdout.write(json.dumps(devices, separators=(",", ":")) + "\n" if flags else plain)
     else:
         return _real("rdma", words)
@@ -223,7 +165,8 @@ def run_lspci(_words: list[str]) -> int:
 
 def run_dmesg(_words: list[str]) -> int:
     """``dmesg``: the node's own kernel journal."""
-    return os.execv("/bin/sh", ["sh", "-c", r"journalctl -k -b --no-pager -q -o short-monotonic | sed 's/^\(\[[^]]*\]\) [^ ]* kernel:/\1/'"])
+    strip = r"s/^\(\[[^]]*\]\) [^ ]* kernel:/\1/"
+    return os.execv("/bin/sh", ["sh", "-c", f"journalctl -k -b --no-pager -q -o short-monotonic | sed '{strip}'"])
 
 
 def run_modprobe(words: list[str]) -> int:
@@ -241,7 +184,12 @@ def run_modprobe(words: list[str]) -> int:
 
 
 TOOLS: dict[str, Callable[[list[str]], int]] = {
-    "ethtool": run_ethtool, "rdma": run_rdma, "ibdev2netdev": run_ibdev2netdev, "lspci": run_lspci, "dmesg": run_dmesg, "modprobe": run_modprobe,
+    "ethtool": run_ethtool,
+    "rdma": run_rdma,
+    "ibdev2netdev": run_ibdev2netdev,
+    "lspci": run_lspci,
+    "dmesg": run_dmesg,
+    "modprobe": run_modprobe,
 }
 
 if __name__ == "__main__":

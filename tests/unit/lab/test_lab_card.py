@@ -31,7 +31,12 @@ def test_names_are_those_of_every_gb10_machine() -> None:
 def lay(root: Path) -> Path:
     """The tree as a node mounts it: ``devices`` and the class folders below one ``sys``."""
     card.write(root / "hw", card.tree(1))
-    for link, target in {"devices": "devices", "class/infiniband": "infiniband", "class/infiniband_verbs": "infiniband_verbs", "bus/pci/devices": "pci_devices"}.items():
+    for link, target in {
+        "devices": "devices",
+        "class/infiniband": "infiniband",
+        "class/infiniband_verbs": "infiniband_verbs",
+        "bus/pci/devices": "pci_devices",
+    }.items():
         path = root / "sys" / link
         path.parent.mkdir(parents=True, exist_ok=True)
         os.rename(root / "hw" / target, path)
@@ -57,13 +62,17 @@ def test_a_healthy_card_is_gen5_x4_in_every_function() -> None:
     """Two files say what the link is, two what it could be."""
     files = card.tree(1)
     for function in FUNCTIONS:
-        found = [files[f"devices/{function.folder}/{name}"] for name in ("current_link_speed", "max_link_speed", "current_link_width", "max_link_width")]
+        found = [
+            files[f"devices/{function.folder}/{name}"] for name in ("current_link_speed", "max_link_speed", "current_link_width", "max_link_width")
+        ]
         assert found == ["32.0 GT/s PCIe", "32.0 GT/s PCIe", "4", "4"]
 
 
 def test_empty_gid_slots_can_not_be_read() -> None:
     """They point at a file whose reading is EINVAL."""
-    assert card.tree(1)["devices/pci0000:00/0000:00:00.0/0000:01:00.0/infiniband/rocep1s0f0/ports/1/gid_attrs/types/0"] == Link("/sys/class/net/lo/speed")
+    assert card.tree(1)["devices/pci0000:00/0000:00:00.0/0000:01:00.0/infiniband/rocep1s0f0/ports/1/gid_attrs/types/0"] == Link(
+        "/sys/class/net/lo/speed"
+    )
 
 
 def test_the_card_says_that_it_is_simulated() -> None:

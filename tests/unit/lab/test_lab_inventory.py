@@ -27,14 +27,22 @@ TRIO = listing(["a", "b", "c"], fabric_topology="three_node_ring")
     [
         pytest.param(PAIR, None, [("spark-1.p0", "spark-2.p0")], id="direct by default p0 to p0"),
         pytest.param(TRIO, None, [("a.p0", "b.p1"), ("b.p0", "c.p1"), ("c.p0", "a.p1")], id="ring by default p0 to the next p1"),
-        pytest.param(listing(["a", "b"], fabric_topology="two_node_direct", fabric_cables=[["a.p0", "b.p1"]]), None, [("a.p0", "b.p1")], id="as written"),
         pytest.param(
-            listing(["a.example.org", "b"], fabric_topology="two_node_direct", fabric_cables=[["a.example.org.p0", "b.p0"], ["a.example.org.p1", "b.p1"]]), None,
-            [("a.example.org.p0", "b.p0"), ("a.example.org.p1", "b.p1")], id="two cables, a name with dots",
+            listing(["a", "b"], fabric_topology="two_node_direct", fabric_cables=[["a.p0", "b.p1"]]), None, [("a.p0", "b.p1")], id="as written"
         ),
         pytest.param(
-            listing(["a", "b"], fabric_topology="switched_fabric", fabric_cables=[{"switch": "s", "cage": "qsfp56-dd-1", "to": ["a.p0", "b.p0"]}]), None,
-            [], id="a switch's cables are not the lab's bridges",
+            listing(
+                ["a.example.org", "b"], fabric_topology="two_node_direct", fabric_cables=[["a.example.org.p0", "b.p0"], ["a.example.org.p1", "b.p1"]]
+            ),
+            None,
+            [("a.example.org.p0", "b.p0"), ("a.example.org.p1", "b.p1")],
+            id="two cables, a name with dots",
+        ),
+        pytest.param(
+            listing(["a", "b"], fabric_topology="switched_fabric", fabric_cables=[{"switch": "s", "cage": "qsfp56-dd-1", "to": ["a.p0", "b.p0"]}]),
+            None,
+            [],
+            id="a switch's cables are not the lab's bridges",
         ),
         pytest.param(TRIO, "two_node_direct", [("a.p0", "b.p0")], id="another topology wins over the inventory's"),
     ],
@@ -75,7 +83,9 @@ def test_the_gateway_is_the_first_free_address() -> None:
     [
         pytest.param({"gb10_nodes": {}}, "group gb10_nodes - expected at least one host", id="no nodes"),
         pytest.param({"_meta": {"hostvars": {"a": {}}}, "gb10_nodes": {"hosts": ["a"]}}, "ansible_host of a - expected an address", id="no address"),
-        pytest.param(listing(["a"], fabric_topology="two_node_direct"), "topology two_node_direct - expected more nodes, found 1", id="too few nodes"),
+        pytest.param(
+            listing(["a"], fabric_topology="two_node_direct"), "topology two_node_direct - expected more nodes, found 1", id="too few nodes"
+        ),
     ],
 )
 def test_refusals(given: dict[str, Any], words: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from gb10lab import faults, network, nodes, ssh, wheels
+from gb10lab import hardware, network, nodes, ssh, wheels
 from gb10lab.inventory import Cable, Cluster, Node
 
 
@@ -96,4 +96,4 @@ def test_index_page_carries_digests(tmp_path: Path) -> None:
 )
 def test_faults_choose_functions_by_port_and_rail(options: dict[str, str], expected: list[str]) -> None:
     """As the options of a fault name them."""
-    assert [each.interface for each in faults.chosen(options)] == expected
+    assert [each.interface for each in hardware.chosen(options)] == expected

@@ -18,48 +18,54 @@ PLUGGED = {"p0": {"serial": "LABCABLE00", "speed": 200000}}
 UP = {"up": True, "carrier": True, "speed": 200000, "module": card.describe(PLUGGED)["ports"]["p0"]["module"]}
 
 
-def test_settings_of_a_good_link_are_the_published_capture(tools: ModuleType, fixtures: Path) -> None:
+def test_settings_of_a_good_link_are_the_published_capture(ethtool: ModuleType, fixtures: Path) -> None:
     """Byte for byte."""
-    assert tools.settings("enp1s0f0np0", UP) == (fixtures / "connectx/ethtool-200g-up.txt").read_text(encoding="utf-8")
+    assert ethtool.settings("enp1s0f0np0", UP) == (fixtures / "connectx/ethtool-200g-up.txt").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
         pytest.param({"speed": 100000}, {"speed_mbps": 100000, "lanes": 2, "link_detected": True, "link_reason": None}, id="100G"),
-        pytest.param({"carrier": False, "module": None}, {"speed_mbps": None, "lanes": None, "link_detected": False, "link_reason": "No cable"}, id="no cable"),
-        pytest.param({"carrier": False}, {"speed_mbps": None, "lanes": None, "link_detected": False, "link_reason": "No partner detected"}, id="nobody there"),
-        pytest.param({"carrier": False, "up": False}, {"speed_mbps": None, "lanes": None, "link_detected": False, "link_reason": None}, id="down by hand"),
+        pytest.param(
+            {"carrier": False, "module": None}, {"speed_mbps": None, "lanes": None, "link_detected": False, "link_reason": "No cable"}, id="no cable"
+        ),
+        pytest.param(
+            {"carrier": False}, {"speed_mbps": None, "lanes": None, "link_detected": False, "link_reason": "No partner detected"}, id="nobody there"
+        ),
+        pytest.param(
+            {"carrier": False, "up": False}, {"speed_mbps": None, "lanes": None, "link_detected": False, "link_reason": None}, id="down by hand"
+        ),
     ],
 )
-def test_settings_of_other_links(tools: ModuleType, change: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_settings_of_other_links(ethtool: ModuleType, change: dict[str, Any], expected: dict[str, Any]) -> None:
     """What the collection reads from them."""
-    assert _ethtool.link(tools.settings("enp1s0f0np0", UP | change)) == expected
+    assert _ethtool.link(ethtool.settings("enp1s0f0np0", UP | change)) == expected
 
 
-def test_driver(tools: ModuleType) -> None:
+def test_driver(ethtool: ModuleType) -> None:
     """Firmware and PSID in mlx5's form."""
     state = {"kernel": "6.17.0", "firmware": card.FIRMWARE, "psid": card.PSID, "bdf": "0000:01:00.0"}
-    assert _ethtool.driver(tools.driver(state)) == {"driver": "mlx5_core", "firmware": "28.45.4028", "psid": "NVD0000000087"}
+    assert _ethtool.driver(ethtool.driver(state)) == {"driver": "mlx5_core", "firmware": "28.45.4028", "psid": "NVD0000000087"}
 
 
-def test_module(tools: ModuleType) -> None:
+def test_module(ethtool: ModuleType) -> None:
     """The cable's identity; nothing where there is none."""
-    assert _ethtool.module(tools.module(UP))["serial_number"] == "LABCABLE00"
-    assert tools.module({"module": None}) == ""
+    assert _ethtool.module(ethtool.module(UP))["serial_number"] == "LABCABLE00"
+    assert ethtool.module({"module": None}) == ""
 
 
 @pytest.mark.parametrize(("carrier", "capture"), [(True, "ethtool-show-fec-rs.txt"), (False, "ethtool-show-fec-none.txt")])
-def test_fec_is_the_published_capture(tools: ModuleType, fixtures: Path, carrier: bool, capture: str) -> None:
+def test_fec_is_the_published_capture(ethtool: ModuleType, fixtures: Path, carrier: bool, capture: str) -> None:
     """Byte for byte; the name of the interface is the capture's."""
     expected = (fixtures / "connectx" / capture).read_text(encoding="utf-8")
     name = expected.partition(":")[0].rpartition(" ")[2]
-    assert tools.fec(name, {"carrier": carrier}) == expected
+    assert ethtool.fec(name, {"carrier": carrier}) == expected
 
 
-def test_statistics(tools: ModuleType) -> None:
+def test_statistics(ethtool: ModuleType) -> None:
     """The kernel's counters beside those of the port."""
-    text = tools.statistics({"rx_bytes": 7})
+    text = ethtool.statistics({"rx_bytes": 7})
     assert "     rx_bytes: 7\n" in text
     assert _ethtool.counters(text)["rx_discards_phy"] == 0
 
