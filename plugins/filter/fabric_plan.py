@@ -14,7 +14,11 @@ from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._build import m
 
 def fabric_plan(request: Any) -> dict[str, Any]:
     """See C(fabric_plan.yml)."""
-    return make_plan(plain(request))
+    try:
+        data = plain(request)
+    except (TypeError, ValueError, RecursionError):
+        data = "what JSON can not say"
+    return make_plan(data)
 
 
 class FilterModule:

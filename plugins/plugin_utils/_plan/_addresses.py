@@ -110,20 +110,23 @@ def rails_of(attachment: Attachment, prefix: int, blocks: list[dict[str, Any]]) 
     return [{"rail": number % 2, "address": blocks[number]["members"][attachment.node], "prefix": prefix, "subnet": number} for number in numbers]
 
 
-def refuse_moves(previous: dict[str, Any], nodes: dict[str, Any], notes: Notes) -> None:
+def refuse_moves(request: Request, nodes: dict[str, Any], notes: Notes) -> None:
     """Refuse to move an address that a node of the stored plan has, on a port that it still has.
 
-    :param previous: the stored plan, or what somebody made of it; whatever is not shaped like a plan is ignored.
+    The stored plan is ``request.previous``, or what somebody made of it: whatever is not shaped like a plan is ignored.
+
     :param nodes: ``nodes`` of the new plan.
     """
     for name, node in nodes.items():
-        stored = _at(previous, "nodes", name)
+        stored = _at(request.previous, "nodes", name)
         old, new = _addresses(stored), _addresses(node)
         moved = next((key for key in old if key in new and old[key] != new[key]), None)
         if moved is None:
             continue
         old_id = _at(stored, "id")
-        if isinstance(old_id, int) and old_id != node["id"]:
+        if request.previous.get("topology") != request.topology:
+            fix = "Another topology has other addresses: set fabric_renumber: true to move it."
+        elif isinstance(old_id, int) and old_id != node["id"]:
             fix = f"Set fabric_node_id: {old_id} on {name} (and an id on every other node) to keep it, or fabric_renumber: true to move it."
         else:
             fix = "Restore fabric_supernet, fabric_rail_prefix and the order of fabric_cables to keep it, or set fabric_renumber: true to move it."

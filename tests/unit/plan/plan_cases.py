@@ -36,13 +36,14 @@ def switch(**keys: Any) -> list[dict[str, Any]]:
 
 
 STORED = {
+    "topology": "two_node_direct",
     "nodes": {
         "spark-1": {"id": 1, "ports": {"p0": {"rails": [{"rail": 0, "address": "10.77.0.1", "prefix": 24}]}}},
         "spark-2": {
             "id": 2,
             "ports": {"p0": {"rails": [{"rail": 0, "address": "10.77.0.2", "prefix": 24}, {"rail": 1, "address": "10.77.1.2", "prefix": 24}]}},
         },
-    }
+    },
 }
 
 REFUSED: dict[str, Any] = {
@@ -182,6 +183,7 @@ REFUSED: dict[str, Any] = {
     "supernet smaller than a rail": direct(supernet="10.77.0.0/25"),
     "address would move by id": direct(previous=STORED, nodes=[{"name": "spark-2"}, {"name": "spark-1"}]),
     "address would move by supernet": direct(previous=STORED, supernet="10.78.0.0/16"),
+    "address would move by topology": ring(previous=STORED),
     "address would move by prefix": direct(previous=STORED, rail_prefix=25),
 }
 

@@ -10,12 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from ansible.inventory.manager import InventoryManager
 from ansible.parsing.dataloader import DataLoader
 from ansible.vars.hostvars import HostVars
 from ansible.vars.manager import VariableManager
 from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._build import make_plan
-from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._inventory import build_request, refuse_groups
+from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._inventory import (
+    NODE_VARIABLES,
+    SETTINGS,
+    SWITCH_VARIABLES,
+    build_request,
+    refuse_groups,
+)
 from call_sites import recorded, sites
 from plan_cases import GRAMMAR
 from plan_requests import direct
@@ -218,3 +225,21 @@ def test_every_refusal_of_an_inventory_is_in_these_tables(tmp_path: Path) -> Non
         for _title, groups, _expected in GROUPS:
             refuse_groups(groups)
     assert sites("_inventory.py") - seen == set()
+
+
+def test_the_variables_of_every_role_are_known() -> None:
+    roles = Path(__file__).resolve().parents[3] / "roles"
+    named = yaml.safe_load((roles / "fabric" / "vars" / "main.yml").read_text())["_fabric_roles"]
+    assert {path.name for path in roles.iterdir() if (path / "tasks").is_dir()} <= set(named)
+
+
+def test_the_documented_variables_are_those_that_are_read() -> None:
+    roles = Path(__file__).resolve().parents[3] / "roles" / "fabric"
+    options = yaml.safe_load((roles / "meta" / "argument_specs.yml").read_text())["argument_specs"]["main"]["options"]
+    read_by_plan = {*SETTINGS, *NODE_VARIABLES, *SWITCH_VARIABLES} - {"ansible_host"}
+    read_by_role = {"fabric_renumber", "fabric_plan_strict", "fabric_plan_write", "fabric_output_dir", "fabric_expected_topology"}
+    assert set(options) == read_by_plan | read_by_role
+    defaults = yaml.safe_load((roles / "defaults" / "main.yml").read_text())
+    assert {name: option["default"] for name, option in options.items() if "default" in option and name in defaults} == {
+        name: value for name, value in defaults.items() if name != "fabric_output_dir"
+    }

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ansible_collections.gb10.cluster.plugins.filter.fabric_plan import fabric_plan
 from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._build import make_plan
 from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._cabling import cabling
 from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._difference import differences
@@ -177,3 +178,11 @@ def test_switches_may_have_dots_in_their_names() -> None:
 def test_what_is_no_whole_number_is_no_id(number: Any) -> None:
     plan = make_plan(direct(nodes=[{"name": "spark-1", "id": number}, {"name": "spark-2", "id": 2}]))
     assert [text.split(", found ")[0] for text in plan["refusals"]] == ["spark-1: fabric_node_id - expected a whole number from 1 to 16777214"]
+
+
+@pytest.mark.parametrize("kind", ["a loop", "a key that is no text"])
+def test_what_json_can_not_say_is_refused(kind: str) -> None:
+    loop: dict[str, Any] = {}
+    loop["nodes"] = [loop]
+    plan = fabric_plan(loop if kind == "a loop" else {("a", "b"): 1})
+    assert plan["refusals"] == ["request - expected a mapping, found what JSON can not say. Pass what gb10.cluster.fabric_request returns."]
