@@ -7,11 +7,8 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from gb10lab.cli import main  # noqa: E402
+from gb10lab.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from typing import Any
 
 from .card import FUNCTIONS, Function
@@ -44,9 +45,8 @@ def legs(lab: Lab, end: str) -> list[str]:
 
 def names(lab: Lab) -> list[str]:
     """All namespaces of the lab, of whatever topology it was started with."""
-    prefix = lab.namespace("")
-    listed = run("ip", "netns", "list").stdout.splitlines()
-    return [line.split()[0] for line in listed if line.startswith(prefix)]
+    listed = [line.split()[0] for line in run("ip", "netns", "list").stdout.splitlines() if line]
+    return [name for name in listed if re.fullmatch(re.escape(lab.namespace("")) + r"(ctl|fab|park|n\d+)", name)]
 
 
 def create(lab: Lab) -> None:

@@ -18,8 +18,8 @@ from .shell import LabError, run
 from .state import Lab
 
 SHARE = Path(__file__).resolve().parents[1] / "node"
-#: Seconds until a node must let its user log in; a warm boot takes two to four.
-BOOT_TIMEOUT = 60.0
+#: Seconds until a node must let its user log in; a boot takes two to four, a busy machine more.
+BOOT_TIMEOUT = 120.0
 LINK_SPEED = 200000
 
 DGX_RELEASE = """\

@@ -54,7 +54,7 @@ def ssh_config(folder: Path, namespace: str, nodes: tuple[Node, ...]) -> str:
   IdentitiesOnly yes
   IdentityAgent none
   ConnectTimeout 10
-  ServerAliveInterval 2
+  ServerAliveInterval 3
   ServerAliveCountMax 5
 """
 

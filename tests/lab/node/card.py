@@ -114,7 +114,7 @@ class Card:
 
 
 def main() -> None:
-    """Follow the netdevs for ever; every few seconds it also picks up devices that came or went."""
+    """Follow the netdevs for ever; a look every half minute catches what no event told of."""
     card = Card()
     with subprocess.Popen(
         ["ip", "-ts", "-o", "monitor", "address", "link"], stdout=subprocess.PIPE
@@ -124,7 +124,7 @@ def main() -> None:
         waiting.register(monitor.stdout, selectors.EVENT_READ)
         while monitor.poll() is None:
             card.refresh()
-            if waiting.select(5):
+            if waiting.select(30):
                 time.sleep(0.02)
                 with EVENTS.open("ab") as log:
                     log.write(monitor.stdout.read1(65536))
