@@ -8,6 +8,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 
+class Care(NamedTuple):
+    """How careful to be. Seconds: for another's safe mode to end, for the read-back to come right, for our own lost session to be undone
+    (RouterOS takes up to 9 minutes to notice), between two looks. ``keep_exports``: how many of our exports stay on the switch."""
+
+    safe_mode_wait: float = 60
+    settle: float = 30
+    unroll_wait: float = 600
+    poll: float = 2
+    keep_exports: int = 5
+
+
 class Access(NamedTuple):
     """How to reach a switch. ``known_hosts_file`` None means the user's own file; ``timeout`` in seconds."""
 
@@ -19,6 +30,11 @@ class Access(NamedTuple):
     timeout: int
     host_key_checking: bool
     known_hosts_file: str | None
+
+    @property
+    def name(self) -> str:
+        """How messages call the switch."""
+        return self.host if self.port == 22 else f"{self.host}:{self.port}"
 
 
 def connection_argument_spec() -> dict[str, dict[str, Any]]:
@@ -48,3 +64,8 @@ def access_of(params: dict[str, Any]) -> Access:
     """The connection of a module's parameters. Options that RouterOS would read after a ``+`` in the name are cut off."""
     access = Access(*(params[name] for name in Access._fields))
     return access._replace(username=access.username.partition("+")[0])
+
+
+def care_of(params: dict[str, Any]) -> Care:
+    """How careful a module's parameters want it to be."""
+    return Care(safe_mode_wait=params["safe_mode_wait"], keep_exports=params["keep_exports"])

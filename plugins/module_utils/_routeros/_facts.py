@@ -146,5 +146,5 @@ def qos(have: Have) -> dict[str, Any]:
     def bare(rows: list[Row]) -> list[Row]:
         return [{key: value for key, value in row.items() if key != ".id"} for row in rows]
 
-    return {"profiles": bare(have.profiles), "map_ip": bare(have.map_ip), "pfc": bare(have.pfc), "queues": bare(have.queues), "ports": bare(have.ports),
-            "lldp_dcbx": flag(have.discovery.get("lldp-dcbx"))}
+    return {"profiles": bare(have.profiles), "map_ip": bare(have.map_ip), "pfc": bare(have.pfc), "queues": bare(have.queues),
+            "ports": bare(have.ports), "lldp_dcbx": flag(have.discovery.get("lldp-dcbx"))}

@@ -55,9 +55,10 @@ class ConnectionLost(SwitchError):
 
 
 class Terminal(Protocol):
-    """The bytes of a session. ``prompt`` is its unchanging part, ``[admin@crs812]``."""
+    """The bytes of a session. ``prompt`` is its unchanging part, ``[admin@crs812]``; ``address`` the IP address it goes to."""
 
     prompt: str
+    address: str
 
     def write(self, text: str) -> None:
         """Type text. Raises :class:`ConnectionLost`."""
@@ -78,6 +79,7 @@ class Session:
     def __init__(self, terminal: Terminal, name: str, timeout: float) -> None:
         """``name`` is how messages call the switch; ``timeout`` in seconds is the longest silence of a working switch."""
         self.name = name
+        self.address = terminal.address
         self._terminal = terminal
         self._timeout = timeout
         self._prompt = prompt_pattern(terminal.prompt)
@@ -149,8 +151,7 @@ def connect(access: Access) -> Session:
 
     :raises SwitchError: with the reason, when that does not lead to a prompt.
     """
-    name = access.host if access.port == 22 else f"{access.host}:{access.port}"
-    return Session(_NetmikoTerminal(access, name), name, access.timeout)
+    return Session(_NetmikoTerminal(access, access.name), access.name, access.timeout)
 
 
 class _Screen(SwitchError):
@@ -193,6 +194,7 @@ class _NetmikoTerminal:
         except Exception as error:
             raise login_error(error, access, name) from error
         self.prompt: str = self._connection.base_prompt
+        self.address: str = self._connection.remote_conn.get_transport().getpeername()[0]
 
     def write(self, text: str) -> None:
         try:

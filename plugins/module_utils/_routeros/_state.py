@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 from ._command import address
 from ._device import Device, device
 from ._facts import Ports, leaders
@@ -65,12 +68,12 @@ class Reader:
             bridges=self.rows("/interface/bridge"),
             bridge_ports=members,
             hosts=self.rows("/interface/bridge/host") if hosts else [],
-            monitors={str(row.get("default-name")): self._monitor("/interface/ethernet", address(row)) for row in looked_at},
-            roles={default_names[row["interface"]]: self._monitor("/interface/bridge/port", row[".id"])
+            monitors={str(row.get("default-name")): self.monitor("/interface/ethernet", address(row)) for row in looked_at},
+            roles={default_names[row["interface"]]: self.monitor("/interface/bridge/port", row[".id"])
                    for row in members if roles and row["interface"] in running},
         )
 
-    def _monitor(self, menu: str, target: str) -> Row:
+    def monitor(self, menu: str, target: str) -> Row:
         """One look at one row, empty when the switch can not tell."""
         try:
             return next(iter(self.session.read(f"{menu}/monitor {target} once as-value", singleton=True)), {})
@@ -79,3 +82,16 @@ class Reader:
         except SwitchError as error:
             self.missing[f"{menu}/monitor"] = str(error)
             return {}
+
+
+def wait_for_links(
+    session: Session, ports: dict[str, str], is_good: Callable[[dict[str, Row]], bool], patience: float, poll: float = 1
+) -> dict[str, Row]:
+    """Look at the links of ports (leg -> how to point at it) until ``is_good``, for ``patience`` seconds at most; 0 looks once."""
+    reader = Reader(session)
+    deadline = time.monotonic() + patience
+    while True:
+        monitors = {leg: reader.monitor("/interface/ethernet", target) for leg, target in ports.items()}
+        if is_good(monitors) or time.monotonic() >= deadline:
+            return monitors
+        time.sleep(poll)

@@ -16,6 +16,7 @@ from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from .._message import message
+from ._argspec import Care
 from ._command import Command, Group, quote
 from ._rows import number
 from ._safe_mode import release, take, unroll, wait_until_free
@@ -24,24 +25,10 @@ from ._session import ConnectionLost, Session, SwitchError
 MAX_ACTIONS = 80
 """Entries of the undo history per transaction, below the 100 at which safe mode stops protecting."""
 
-UNROLL_SECONDS = 600
-"""Longest time in which RouterOS notices a lost session and undoes its safe mode (up to 9 minutes), and a little more."""
-
 EXPORT_PREFIX = "gb10-"
-_BY_ITSELF = f"The switch undoes everything by itself within {UNROLL_SECONDS // 60} minutes."
+_BY_ITSELF = "The switch undoes everything by itself within 10 minutes."
 
 State = dict[str, Any]
-
-
-class Care(NamedTuple):
-    """How careful to be. Seconds: for another's safe mode to end, for the read-back to come right, for our own lost session to be undone,
-    between two looks. ``keep_exports``: how many of our exports stay on the switch."""
-
-    safe_mode_wait: float = 60
-    settle: float = 30
-    unroll_wait: float = UNROLL_SECONDS
-    poll: float = 2
-    keep_exports: int = 5
 
 
 class Task(NamedTuple):
@@ -100,14 +87,15 @@ def batches(groups: list[Group]) -> list[list[Group]]:
     return filled
 
 
-def converge(switch: Switch, task: Task, check_mode: bool, care: Care = Care()) -> Outcome:
+def converge(switch: Switch, task: Task, check_mode: bool, care: Care = Care(), before: State | None = None) -> Outcome:
     """Make a switch what ``task`` wants, or tell what that takes.
 
     A switch that already is, costs one login and no write.
 
+    :param before: the state, where it has just been read.
     :raises SwitchError: when it can not be; what the text says was committed stays, everything else is as before.
     """
-    before = task.read(switch.session)
+    before = task.read(switch.session) if before is None else before
     groups = task.compute(before)
     commands = [command.text for group in groups for command in group.commands]
     if check_mode or not groups:

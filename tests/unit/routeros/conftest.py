@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.testing import patch_module_args
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._argspec import Care
 
 LAB = str(Path(__file__).resolve().parents[2] / "lab")
 if LAB not in sys.path:
@@ -23,8 +24,11 @@ def run(capsys, monkeypatch):
     """Run a module against a bench: ``run(module, bench, option=…)`` gives what it returns."""
 
     def run_module(module, bench, **options):
+        """``bench`` may be None where nobody logs in."""
         warnings: list[str] = []
         monkeypatch.setattr(module, "connect", lambda access: bench.connect())
+        if hasattr(module, "care_of"):
+            monkeypatch.setattr(module, "care_of", lambda params: Care(safe_mode_wait=0.1, settle=0.2, unroll_wait=1, poll=0.01))
         monkeypatch.setattr(AnsibleModule, "warn", lambda self, warning: warnings.append(warning))
         with patch_module_args({"host": "sw", **options}), pytest.raises(SystemExit):
             module.main()

@@ -5,16 +5,23 @@
 
 from __future__ import annotations
 
+import json
+
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._session import ConnectionLost, Session, SwitchError
+from switch import views
 from switch.commands import Commands, Context, Question
 from switch.console import Console, Dropped, Scenario
 from switch.hardware import build
 from switch.interpreter import Interpreter
+from switch.language import parse
 from switch.machine import Machine
+from switch.values import to_json
 
 
 class DirectTerminal:
-    """A terminal of the product that is a console of the simulator."""
+    """A terminal of the product that is a console of the simulator, reached at the factory address of a switch."""
+
+    address = "192.168.88.1"
 
     def __init__(self, machine: Machine, username: str, scenario: Scenario) -> None:
         self._pieces: list[str] = []
@@ -50,6 +57,13 @@ class DirectTerminal:
             self._console.stop()
 
 
+def check_schema(machine: Machine, commands: list[str]) -> None:
+    """Every command must bind: its menu, its verb and its arguments are in the schema of the version, its words in their enumerations."""
+    for command in commands:
+        for statement in parse(command):
+            machine.binder.bind(statement, "")
+
+
 class Bench:
     """One simulated switch and a way to log in: ``connect`` makes sessions of the product."""
 
@@ -63,6 +77,10 @@ class Bench:
         if self.refuse_login:
             raise SwitchError("the simulated switch lets nobody in")
         return Session(DirectTerminal(self.machine, self.username, self.scenario), "sw", timeout=2)
+
+    def rows(self, path: str) -> list[dict]:
+        """Rows of a menu as a session would read them."""
+        return json.loads(to_json(views.rows(self.machine, path)))
 
     def run(self, line: str) -> str:
         """What a line prints, typed by the user in a shell of its own."""

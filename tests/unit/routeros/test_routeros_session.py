@@ -26,6 +26,7 @@ class ScriptedTerminal:
     """Plays answers to typed lines; ``{line}`` and ``{marker}`` stand for what was typed and for its marker."""
 
     prompt = "[admin@crs812]"
+    address = "192.0.2.1"
 
     def __init__(self, *answers: list[str]) -> None:
         self.answers = list(answers)

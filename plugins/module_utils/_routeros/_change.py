@@ -1,0 +1,124 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a module wants of a switch, and the one way in which every module gets it: read, refuse, compute, change, report."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from . import _device
+from ._command import Command, Group
+from ._management import MENUS as MANAGEMENT_MENUS
+from ._rows import Row, flag
+from ._session import Session, SwitchError
+from ._state import Reader
+from ._transaction import Care, Outcome, Switch, Task, converge
+
+Menus = dict[str, list[Row]]
+"""Path -> rows that were read; the one row of a menu with a single record."""
+
+Texts = Callable[[Menus], list[str]]
+
+DEVICE_MENUS = {"/system/resource": True, "/system/routerboard": True, "/interface/ethernet/switch": False, "/system/package": False}
+
+
+class Wish(NamedTuple):
+    """What a module wants. All functions are pure and get what was read.
+
+    ``menus``: path -> whether it holds a single record; ``groups``: the commands that are missing; ``view``: what the user sees as before and
+    after; ``refusals``: what forbids it, also given the address that the session goes to; ``problems``: what is wrong although nothing is missing.
+    """
+
+    menus: dict[str, bool]
+    groups: Callable[[Menus], list[Group]]
+    view: Callable[[Menus], dict[str, Any]]
+    refusals: Callable[[Menus, str], list[str]] = lambda menus, address: []
+    warnings: Texts = lambda menus: []
+    problems: Texts = lambda menus: []
+
+
+class Result(NamedTuple):
+    """What a module returns, and what it warns of. ``session`` is still open; ``menus`` as they are now, in check mode as they would be."""
+
+    returned: dict[str, Any]
+    warnings: list[str]
+    session: Session
+    menus: Menus
+
+
+def fulfil(connect: Callable[[], Session], wish: Wish, check_mode: bool, care: Care) -> Result:
+    """Make a switch what is wished for, or in check mode tell what that takes.
+
+    :raises SwitchError: with every refusal, or with what went wrong; then nothing was changed.
+    """
+    switch = Switch(connect)
+    everything = {**DEVICE_MENUS, **MANAGEMENT_MENUS, **wish.menus}
+
+    def read_all(session: Session) -> Menus:
+        reader = Reader(session)
+        return {path: reader.rows(path, singleton) for path, singleton in everything.items()}
+
+    def read_again(session: Session) -> Menus:
+        reader = Reader(session)
+        return {**before, **{path: reader.rows(path, singleton) for path, singleton in wish.menus.items()}}
+
+    before = read_all(switch.session)
+    found = device_of(before)
+    refused = _device.refusals(switch.name, found) or wish.refusals(before, switch.session.address)
+    if refused:
+        switch.session.close()
+        raise SwitchError("\n".join(refused))
+    outcome = converge(switch, Task(read_again, wish.groups, wish.problems), check_mode, care, before)
+    after = predict(before, wish.groups(before)) if check_mode else outcome.after
+    warnings = [*_device.warnings(switch.name, found), *wish.warnings(before), *([] if outcome.commands else wish.problems(before))]
+    return Result(_returned(outcome, wish.view(before), wish.view(after)), warnings, switch.session, after)
+
+
+def device_of(menus: Menus) -> _device.Device:
+    """What the switch is."""
+    return _device.device(record(menus, "/system/resource"), record(menus, "/system/routerboard"), menus["/interface/ethernet/switch"],
+                          menus["/system/package"])
+
+
+def record(menus: Menus, path: str) -> Row:
+    """The one record of a menu, or an empty one."""
+    return next(iter(menus[path]), {})
+
+
+def _returned(outcome: Outcome, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "changed": bool(outcome.commands),
+        "commands": outcome.commands,
+        "before": before,
+        "after": after,
+        "export": outcome.export,
+        "diff": {"before": before, "after": after},
+    }
+
+
+def predict(menus: Menus, groups: list[Group]) -> Menus:
+    """What the menus would hold after the commands; rows that the switch makes by itself are not among them."""
+    predicted = copy.deepcopy(menus)
+    for group in groups:
+        for command in group.commands:
+            _apply(predicted.setdefault(command.menu, []), command)
+    return predicted
+
+
+def _apply(rows: list[Row], command: Command) -> None:
+    targets = [row for row in rows if not command.targets or row.get(".id") in command.targets or row.get("name") in command.targets]
+    if command.verb == "add":
+        rows.append({".id": "*new", **command.arguments})
+    elif command.verb == "remove":
+        rows[:] = [row for row in rows if row not in targets]
+    else:
+        for row in targets:
+            row.update(command.arguments)
+
+
+def is_on(row: Row, key: str) -> bool:
+    """Whether a yes/no field of a row is yes."""
+    return bool(flag(row.get(key)))

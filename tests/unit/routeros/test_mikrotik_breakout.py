@@ -1,0 +1,211 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The module mikrotik_breakout against the simulated switch."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _breakout
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._breakout import ETHERNET
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._cages import MODES
+from ansible_collections.gb10.cluster.plugins.modules import mikrotik_breakout
+from simulated import Bench, check_schema
+from switch.exporting import export
+from switch.hardware import links
+from switch.machine import Plug
+from switch.models import VERSIONS
+
+TWO = {"qsfp56-dd-1": {"mode": "2x200G", "media": "copper", "fec": "auto"}}
+BOTH = {**TWO, "qsfp56-dd-2": {"mode": "4x100G", "media": "copper", "fec": "auto"}}
+NO_WAIT = {"link_wait": 0}
+
+
+def a_bench(**options) -> Bench:
+    bench = Bench(**options)
+    bench.machine.plugs = {"qsfp56-dd-1": Plug(speeds=(200,), tails=(1, 5)), "qsfp56-dd-2": Plug(speeds=(100,), tails=(1, 3, 5, 7))}
+    return bench
+
+
+def test_two_cages_are_split_and_their_legs_come_up(run):
+    bench = a_bench()
+    result = run(mikrotik_breakout, bench, cages=BOTH)
+    assert result["commands"] == [
+        "/interface/ethernet set *B,*F auto-negotiation=no speed=200G-baseCR4",
+        "/interface/ethernet set *13,*15,*17,*19 auto-negotiation=no speed=100G-baseCR2"]
+    assert {leg: (shown["rate_gbps"], shown["fec"], shown["as_planned"]) for leg, shown in result["legs"].items()} == {
+        **{f"qsfp56-dd-1-{lane}": (200, "fec91", True) for lane in (1, 5)}, **{f"qsfp56-dd-2-{lane}": (100, "fec91", True) for lane in (1, 3, 5, 7)}}
+    assert result["export"] in bench.machine.files
+    assert result["warnings"] == []
+
+
+def test_a_second_run_changes_nothing_with_one_login(run):
+    bench = a_bench()
+    run(mikrotik_breakout, bench, cages=BOTH)
+    logins, writes = bench.machine.counts["logins"], bench.machine.counts["writes"]
+    result = run(mikrotik_breakout, bench, cages=BOTH)
+    assert (result["changed"], result["commands"], result["export"], result["before"]) == (False, [], None, result["after"])
+    assert (bench.machine.counts["logins"], bench.machine.counts["writes"]) == (logins + 1, writes)
+
+
+def test_check_mode_tells_what_the_real_run_does_and_touches_nothing(run):
+    bench = a_bench()
+    before = export(bench.machine)
+    told = run(mikrotik_breakout, bench, cages=BOTH, _ansible_check_mode=True)
+    assert export(bench.machine) == before and bench.machine.files == {}
+    done = run(mikrotik_breakout, bench, cages=BOTH)
+    assert (told["commands"], told["before"], told["after"], told["diff"]) == (done["commands"], done["before"], done["after"], done["diff"])
+    assert told["changed"] is True and told["export"] is None
+
+
+def test_a_cage_that_is_right_is_not_restarted(run):
+    bench = a_bench()
+    run(mikrotik_breakout, bench, cages=TWO)
+    bench.machine.restarted.clear()
+    run(mikrotik_breakout, bench, cages=BOTH)
+    assert list(bench.machine.restarted) == ["qsfp56-dd-2"]
+
+
+def test_disabled_lanes_are_enabled(run):
+    bench = a_bench()
+    bench.run("/interface/ethernet set qsfp56-dd-1-2,qsfp56-dd-1-6 disabled=yes")
+    result = run(mikrotik_breakout, bench, cages=TWO)
+    assert result["commands"][0] == "/interface/ethernet set *C,*10 disabled=no"
+    assert result["legs"]["qsfp56-dd-1-1"]["rate_gbps"] == 200
+
+
+def test_a_renamed_port_is_the_same_port(run):
+    bench = a_bench()
+    bench.run("/interface/ethernet set qsfp56-dd-1-1 name=spark-1 auto-negotiation=no speed=200G-baseCR4")
+    bench.run('/interface/ethernet set qsfp56-dd-1-5 name="spark 2"')
+    assert run(mikrotik_breakout, bench, cages=TWO)["commands"] == ["/interface/ethernet set *F auto-negotiation=no speed=200G-baseCR4"]
+
+
+@pytest.mark.parametrize(
+    ("cage", "model", "given", "command"),
+    [
+        ("qsfp56-1", "CRS812", {"mode": "1x100G"}, "qsfp56-1-1 auto-negotiation=no speed=100G-baseCR4 fec-mode=fec91"),
+        ("qsfp28-1", "CRS504", {"mode": "1x100G"}, "qsfp28-1-1 auto-negotiation=no speed=100G-baseCR4 fec-mode=fec91"),
+        ("qsfp28-1", "CRS504", {"mode": "1x100G", "fec": "off"}, "qsfp28-1-1 auto-negotiation=no speed=100G-baseCR4 fec-mode=off"),
+        ("qsfp28-1", "CRS504", {"mode": "1x100G", "fec": False}, "qsfp28-1-1 auto-negotiation=no speed=100G-baseCR4 fec-mode=off"),
+        ("qsfp56-1", "CRS812", {"mode": "1x200G", "media": "optical"}, "qsfp56-1-1 auto-negotiation=no speed=200G-baseSR4-LR4"),
+        ("qsfp56-1", "CRS812", {"mode": "1x200G", "fec": "fec91"}, "qsfp56-1-1 auto-negotiation=no speed=200G-baseCR4 fec-mode=fec91"),
+        ("qsfp56-dd-1", "CRS804", {"mode": "1x400G"}, "qsfp56-dd-1-1 auto-negotiation=no speed=400G-baseCR8"),
+    ],
+)
+def test_a_mode_brings_the_fec_that_it_needs(run, cage, model, given, command):
+    assert run(mikrotik_breakout, Bench(model), cages={cage: given}, **NO_WAIT)["commands"] == [f"/interface/ethernet set {command}"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: f"{mode.family} {mode.name}")
+def test_every_mode_is_written_in_the_words_of_every_version_and_settles(mode, version):
+    bench = Bench({"qsfp56-dd": "CRS804", "qsfp56": "CRS812", "qsfp28": "CRS504"}[mode.family], version)
+    cages, _refused = _breakout.understand("sw", {f"{mode.family}-1": {"mode": mode.name, "media": "optical"}}, present=True)
+    want = _breakout.Want(cages, [])
+    for group in _breakout.groups({ETHERNET: bench.rows(ETHERNET)}, want):
+        for command in group.commands:
+            check_schema(bench.machine, [command.text])
+            assert bench.run(command.text) == ""
+    assert _breakout.groups({ETHERNET: bench.rows(ETHERNET)}, want) == []
+    assert links(bench.machine)[f"{mode.family}-1-1"].leg.lanes == mode.lanes
+
+
+def refused(run, bench: Bench, **options) -> list[str]:
+    before = export(bench.machine)
+    result = run(mikrotik_breakout, bench, **options)
+    assert result["failed"] is True and export(bench.machine) == before
+    return result["msg"].split("\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"cages": {"qsfp56-dd-5": {"mode": "2x200G"}}},
+         ["sw: cage qsfp56-dd-5 - expected a cage of this switch (qsfp56-1, qsfp56-2, qsfp56-dd-1, qsfp56-dd-2), found none of that name. "
+          "Correct fabric_cables."]),
+        ({"cages": {"qsfp56-1": {"mode": "2x200G"}, "qsfp56-dd-1-1": {"mode": "2x200G"}}},
+         ["sw: mode of qsfp56-1 - expected 1x200G or 1x100G or 2x100G or 1x40G or 2x50G or 4x50G or 4x25G or 4x10G or 4x1G, found 2x200G. "
+          "A qsfp56 cage has no other.",
+          "sw: cage qsfp56-dd-1-1 - expected the name of a cage such as qsfp56-dd-1, found qsfp56-dd-1-1. Write it without a lane."]),
+        ({"cages": {"qsfp56-dd-1": {"mode": "2x200G", "fec": "off"}}},
+         ["sw: fec of qsfp56-dd-1 - expected auto or fec91, found off. 2x200G comes up with no other."]),
+        ({"cages": {"qsfp56-dd-1": {"mode": "2x200G", "media": "glass"}}},
+         ["sw: media of qsfp56-dd-1 - expected copper or optical, found glass. A DAC is copper; an AOC or a transceiver is optical."]),
+        ({"cages": TWO, "legs": {"qsfp56-dd-1-3": {}}},
+         ["sw: leg qsfp56-dd-1-3 - expected a leading lane of qsfp56-dd-1: qsfp56-dd-1-1, qsfp56-dd-1-5, found qsfp56-dd-1-3. "
+          "A leg is named by its first lane."]),
+    ],
+    ids=["no such cage", "no such mode, and a lane", "no FEC", "no such media", "no leader"],
+)
+def test_what_can_not_be_is_refused_all_at_once(run, options, said):
+    assert refused(run, a_bench(), **options) == said
+
+
+def test_a_cage_that_carries_the_session_is_refused(run):
+    bench = Bench("CRS504", "7.22.1")
+    bench.machine.plugs["qsfp28-1"] = Plug(speeds=(100,), tails=(1,))
+    bench.run("/interface/bridge/port remove [find interface=ether1]")
+    cages = {"qsfp28-1": {"mode": "1x100G"}, "qsfp28-2": {"mode": "1x100G"}}
+    assert refused(run, bench, cages=cages) == [
+        "sw: cage qsfp28-1 - expected no management in a fabric cage, found the session to 192.168.88.1 comes through qsfp28-1-1. "
+        "Give management an ether port of its own first; changing the cage would cut it off."]
+    del cages["qsfp28-1"]
+    assert run(mikrotik_breakout, bench, cages=cages, **NO_WAIT)["changed"]
+
+
+def test_a_switch_that_nobody_may_change_is_refused(run):
+    bench = a_bench()
+    bench.machine.tables["/system/package"].rows.pop()
+    assert refused(run, bench, cages=TWO) == [
+        "sw: package switch-marvell - expected enabled, version 7.23.7, found missing. "
+        "Install the package of the same version as RouterOS and reboot the switch."]
+
+
+@pytest.mark.parametrize(
+    ("plug", "said"),
+    [
+        (None, "sw: leg qsfp56-dd-1-1 - expected a cable, found none. Push the plug in until it clicks, at both ends."),
+        (Plug(speeds=(100,), tails=(1, 5)), "sw: leg qsfp56-dd-1-1 - expected link at 200G, found no-link, no Gb/s, EEPROM good. "
+         "Look at the cable, and at the port of the node: it has the last word."),
+        (Plug(media="optical", speeds=(200,), tails=(1, 5)), "sw: media of leg qsfp56-dd-1-1 - expected copper, found connector MPO. "
+         "Correct media of that cable in fabric_cables."),
+    ],
+    ids=["no cable", "another speed", "another medium"],
+)
+def test_a_leg_that_is_not_as_planned_is_a_warning(run, plug, said):
+    bench = Bench()
+    if plug:
+        bench.machine.plugs["qsfp56-dd-1"] = plug
+    result = run(mikrotik_breakout, bench, cages=TWO, legs={"qsfp56-dd-1-1": {}}, **NO_WAIT)
+    assert result["changed"] and result["warnings"] == [said]
+
+
+def test_a_cage_that_restarts_is_waited_for(run):
+    bench = a_bench(restart_seconds=0.3)
+    assert run(mikrotik_breakout, bench, cages=TWO, link_wait=5)["legs"]["qsfp56-dd-1-5"]["as_planned"]
+
+
+def test_absent_lets_cages_negotiate_again(run):
+    bench = a_bench()
+    run(mikrotik_breakout, bench, cages=BOTH)
+    result = run(mikrotik_breakout, bench, cages=BOTH, state="absent", **NO_WAIT)
+    assert len(result["commands"]) == 2
+    rows = bench.machine.rows("/interface/ethernet")
+    assert all(row["auto-negotiation"] and row["fec-mode"] == "auto" for row in rows)
+    assert not run(mikrotik_breakout, bench, cages=BOTH, state="absent", **NO_WAIT)["changed"]
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before it runs", "after it ran"])
+def test_a_connection_that_drops_at_any_line_leaves_all_or_nothing(run, after):
+    whole = a_bench()
+    run(mikrotik_breakout, whole, cages=BOTH)
+    wanted, untouched = export(whole.machine), export(a_bench().machine)
+    for line in range(1, 80):
+        bench = a_bench()
+        bench.scenario.drop_at, bench.scenario.drop_after = line, after
+        result = run(mikrotik_breakout, bench, cages=BOTH)
+        assert export(bench.machine) == (untouched if result.get("failed") else wanted), line
+        if bench.scenario.lines < line:
+            return
+    pytest.fail("the run never came to an end without a drop")
