@@ -77,12 +77,14 @@ def _arrangements(wiring: Sequence[Cable], ports: Sequence[Port]) -> Iterator[tu
         )
 
 
-def smallest_change(nodes: Sequence[str], wiring: Sequence[Cable], planned: Sequence[Cable], blocked: Iterable[Port] = ()) -> tuple[list[Move], list[Cable]]:
+def smallest_change(
+    nodes: Sequence[str], wiring: Sequence[Cable], planned: Sequence[Cable], blocked: Iterable[Port] = (), exact: bool = False
+) -> tuple[list[Move], list[Cable]]:
     """The fewest ends to move, then the fewest cables to add, so that ``wiring`` becomes a fabric of ``nodes``.
 
     Of equally small changes the one that leads nearest to the ``planned`` cables wins, then the first in port order.
-    ``blocked`` ports hold the cable of somebody else and are not used. Returns moves as ``(from, to)``, which happen
-    together, and the cables to add.
+    ``blocked`` ports hold the cable of somebody else and are not used; with ``exact`` all ``planned`` cables must be there in the end.
+    Returns moves as ``(from, to)``, which happen together, and the cables to add.
     """
     ports = [(node, port) for node in nodes for port in PORTS if (node, port) not in set(blocked)]
     want = {cable(*ends) for ends in planned}
@@ -91,7 +93,7 @@ def smallest_change(nodes: Sequence[str], wiring: Sequence[Cable], planned: Sequ
         if not _extensible(nodes, result):
             continue
         added = additions(nodes, result, planned, blocked)
-        if not is_fabric(nodes, result + added):
+        if not is_fabric(nodes, result + added) or (exact and not want <= {*result, *added}):
             continue
         strange = len(want.symmetric_difference(result + added))
         ranked.append((len(moves), len(added), strange, sorted(moves), added))

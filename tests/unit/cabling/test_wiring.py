@@ -86,6 +86,12 @@ def test_no_smaller_number_of_moves_would_do(nodes, cables):
                 assert not wiring.is_fabric(nodes, result + wiring.additions(nodes, result, PLANNED[nodes]))
 
 
+@pytest.mark.parametrize(("nodes", "cables"), ALL)
+def test_when_only_the_plan_will_do_the_steps_lead_to_it(nodes, cables):
+    moves, added = wiring.smallest_change(nodes, cables, PLANNED[nodes], exact=True)
+    assert {wiring.cable(*ends) for ends in PLANNED[nodes]} <= {*follow(cables, wiring.steps(moves)), *added}
+
+
 @pytest.mark.parametrize("nodes", [RING, PAIR])
 def test_the_planned_wiring_needs_nothing(nodes):
     assert wiring.smallest_change(nodes, PLANNED[nodes], PLANNED[nodes]) == ([], [])

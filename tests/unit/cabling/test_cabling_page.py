@@ -1,0 +1,53 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The table and the page of what was seen: compared with the files in ``golden``.
+
+Write them anew with ``REGENERATE=1 .venv/bin/pytest tests/unit/cabling``, and read the difference.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ears import PAIR, PAIR_NODES, RING, plan, verdict
+from test_cabling_switched import APART, FOUR
+
+GOLDEN = Path(__file__).parent / "golden"
+
+SEEN: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any]]] = {
+    "ring-as-planned": (RING, ("1.0=2.1", "2.0=3.1", "3.0=1.1"), {}),
+    "ring-loop-and-two-cables": (RING, ("2.0=2.1", "1.0=3.1", "3.0=1.1"), {}),
+    "ring-other-order": (RING, ("1.0=2.0", "2.1=3.1", "3.0=1.1"), {}),
+    "ring-switch-and-stranger": (RING, ("1.0=2.1=3.0",), {"states": {"1.1": "link", "2.0": "down"}, "strangers": {"1.1": ("gx10-7", "f" * 32)}}),
+    "ring-without-one": (RING, ("1.0=2.1",), {"nodes": ("spark-1", "spark-2")}),
+    "pair-second-cable": (PAIR, ("1.0=2.0", "1.1=2.1"), {}),
+    "switched-as-planned": (FOUR, ("1.0=2.0=3.0=4.0",), {"near": False, "lldp": {"1.0": [("crs812", "qsfp56-dd-1-1", True)]}}),
+    "switched-past-the-switch": (FOUR, ("1.0=2.0", "3.0=4.0"), {"near": ["1.0=2.0"]}),
+    "switched-joined": (APART, ("1.0=2.0=1.1=2.1",), {"near": False}),
+}
+
+
+@pytest.mark.parametrize(("made", "cables", "state"), SEEN.values(), ids=SEEN)
+def test_the_page_shows_what_was_seen_beside_what_was_planned(made: Any, cables: Any, state: Any, request: pytest.FixtureRequest) -> None:
+    found = verdict(made, *cables, **state)
+    text = f"{found['page']}\n---- in the terminal\n" + "".join(f"{line}\n" for line in found["table"])
+    file = GOLDEN / f"{request.node.callspec.id}.md"
+    if os.environ.get("REGENERATE"):
+        file.write_text(text, encoding="utf-8")
+    assert text == file.read_text(encoding="utf-8")
+
+
+def test_every_expected_page_belongs_to_a_case() -> None:
+    assert {file.name for file in GOLDEN.glob("*.md")} == {f"{name}.md" for name in SEEN}
+
+
+def test_odd_names_break_neither_the_table_nor_the_picture() -> None:
+    odd = plan("two_node_direct", ("a|b", 'c"d'))
+    page = verdict(odd, nodes=())["page"]
+    assert '["a|b"]' in page and '["c#34;d"]' in page and "| a&#124;b p0 |" in page
+    assert PAIR_NODES[0] not in page
