@@ -138,6 +138,9 @@ VALIDATE: dict[str, Break] = {
     "a path with MTU 1500": lambda request: path(request).update(full_ok=False, largest_mtu=1500, reason="lost on the way or at the peer"),
     "a lossy path": lambda request: path(request).update(received=2, loss_percent=33.3),
     "the peer's other rail answers": lambda request: path(request).update(neighbour_mac="3c:6d:66:00:02:00", mac_ok=False),
+    "the peer's other rail answers ARP and nothing else": lambda request: path(request).update(
+        small_ok=False, full_ok=False, largest_mtu=None, neighbour_mac="3c:6d:66:00:02:00", reason="no answer, although ARP was answered"
+    ),
     "an old NCCL": lambda request: [node.update(version="2.27.7", build="2.27.7+cuda13.0") for node in request["nccl"].values()],
     "no NCCL": lambda request: request["nccl"]["spark-1"].update(
         version=None, build=None, error="libnccl.so.2: cannot open shared object file: No such file or directory"
