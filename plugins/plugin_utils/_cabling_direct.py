@@ -114,10 +114,10 @@ def _missing(wiring: list[Cable], planned: list[Cable], added: list[Cable], seen
         if set(states.values()) == {UNLINKED}:
             found = "no link at either end"
         fix = "Plug a cable between them, or check the one that is there."
-        unseen = [join(port) for port in seen.ports if port[0] in (ends[0][0], ends[1][0]) and seen.port(port).state == DOWN]
-        fix += f" A cable in {listed(unseen, last='or')} is not seen, because the port is down." if unseen else ""
         if silent:
             fix = f"Follow the cable from {listed(silent)}: it leads to a machine that is not in the inventory, to a port that is down, or is broken."
+        unseen = [join(port) for port in seen.ports if port[0] in (ends[0][0], ends[1][0]) and seen.port(port).state == DOWN]
+        fix += f" A cable in {listed(unseen, last='or')} is not seen, because the port is down." if unseen else ""
         answer.refuse("missing", listed(map(join, ends)), "a cable between them", found, fix)
     answer.additions += [list(map(join, ends)) for ends in added]
     _offer(wiring + added, planned, answer)

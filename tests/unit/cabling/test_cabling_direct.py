@@ -132,6 +132,12 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
         [f"spark-1 p0 and spark-2 p0 - {BETWEEN} no link at either end. {PLUG} A cable in spark-1 p1 or spark-2 p1 is not seen, because the port is down."],
         [],
     ),
+    "a cable into a port that is down": (
+        PAIR, (), {"states": {"1.1": "down", "2.0": "link"}}, "missing",
+        [f"spark-1 p0 and spark-2 p0 - {BETWEEN} no link at spark-1 p0 and a link at spark-2 p0 and nobody who answers. "
+         f"Follow the cable from spark-2 p0: {FOLLOW} A cable in spark-1 p1 is not seen, because the port is down."],
+        [],
+    ),
     "a planned second cable is missing": (TWO_CABLES, ("1.0=2.0",), {}, "missing", [f"spark-1 p1 and spark-2 p1 - {BETWEEN} no link at either end. {PLUG}"], []),
     "a planned port is down": (
         PAIR, (), {"states": {"2.0": "down"}}, "unheard",
