@@ -9,7 +9,6 @@ import difflib
 import fnmatch
 import os
 import re
-import tempfile
 from collections.abc import Iterable
 
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._names import MARKER, connection_uuid
@@ -69,7 +68,7 @@ def generator(machine: Machine) -> str:
 
 def render(machine: Machine, changes: dict[str, bytes | None]) -> tuple[dict[str, str], str]:
     """What netplan makes of its sources after ``changes`` (path to new content, None for removed): ``({path: text}, complaint)``."""
-    with tempfile.TemporaryDirectory(prefix="gb10-netplan-") as root:
+    with machine.scratch() as root:
         for folder in SOURCES:
             sources = {f"{folder}/{name}": machine.read(f"{folder}/{name}") for name in machine.names(folder) if name.endswith(".yaml")}
             sources.update({path: content for path, content in changes.items() if os.path.dirname(path) == folder})

@@ -20,6 +20,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ ARMED, FIRING, CONFIRMED = "armed.json", "firing.json", "confirmed.json"
 LOCK = "/run/gb10-link.lock"
 SETTLE = 8.0
 """Seconds that networkd or NetworkManager get to bring an interface's own addresses back before they are added by hand."""
+DEFAULT_MTU = 1500
 ROUNDS = 5
 """How often what is left is put right by hand: one step may bring the next (enabling IPv6 makes the kernel add an address)."""
 
@@ -148,6 +150,12 @@ class Machine:
         time.sleep(seconds)
 
     @contextlib.contextmanager
+    def scratch(self) -> Iterator[str]:
+        """A folder for files that nobody else reads, gone afterwards."""
+        with tempfile.TemporaryDirectory(prefix="gb10-") as folder:
+            yield folder
+
+    @contextlib.contextmanager
     def locked(self, wait: float) -> Iterator[bool]:
         """Hold the lock of the link code; yields False when another run still has it after ``wait`` seconds."""
         with open(LOCK, "w", encoding="ascii") as file:
@@ -205,16 +213,20 @@ def addresses(machine: Machine) -> dict[str, dict[str, Any]]:
     return found
 
 
-def put_back(machine: Machine, live: dict[str, Any], boot: bool = False) -> list[str]:
+def put_back(machine: Machine, live: dict[str, Any]) -> list[str]:
     """Give every interface its former owner and live state back; returns what did not come back, in sentences.
 
     :param live: ``{interface: State | None}``, a State as ``_link/_live.py`` captures it; None means that the interface was not there.
-    :param boot: the interfaces' owners have not started yet: only what the kernel alone keeps is put back.
     """
     present = addresses(machine)
     old = {interface: state for interface, state in live.items() if state is not None and interface in present}
-    # only an owner that took the interface gives addresses; NetworkManager's automatic profiles, for one, do not outlive a boot
-    owned = [name for name, state in old.items() if not boot and all([machine.run(argv).rc == 0 for argv in _owner_commands(name, state)]) and state["owner"]]
+    problems, owned = [], []
+    for name, state in old.items():
+        handed = [(argv, machine.run(argv)) for argv in _owner_commands(name, state)]
+        # a profile that is gone is no problem: NetworkManager's automatic ones do not outlive a boot
+        problems += [f"{' '.join(argv)}: {done.err.strip() or done.rc}" for argv, done in handed if done.rc != 0 and "connection" not in argv]
+        if state["owner"] and all(done.rc == 0 for _argv, done in handed):
+            owned.append(name)
     until = machine.now() + SETTLE
     while machine.now() < until and any(set(old[name]["addresses"]) - set(present[name]["addresses"]) for name in owned):
         machine.sleep(0.2)
@@ -224,22 +236,39 @@ def put_back(machine: Machine, live: dict[str, Any], boot: bool = False) -> list
             for path, value in state["sysctl"].items():
                 machine.poke(f"/proc/sys/{path}", value)
         present = {**present, **addresses(machine)}
-        todo = [command for interface, state in old.items() for command in _kernel_commands(interface, state, present[interface], boot)]
+        todo = [command for interface, state in old.items() for command in _kernel_commands(interface, state, present[interface])]
         if not todo:
             break
         for command in todo:
             machine.run(command)
         machine.sleep(0.1)
-    for interface, state in old.items() if not boot else ():
+    for interface, state in old.items():
         for route in state["routes"]:
             machine.run(["ip", "route", "replace", *route, "dev", interface])
     now = {**present, **addresses(machine)}
-    return [
+    problems += [
+        f"{path} is not {value}"
+        for state in old.values()
+        for path, value in state["sysctl"].items()
+        if path.startswith("net/ipv4") and (machine.read(f"/proc/sys/{path}") or b"").decode().strip() != value
+    ]
+    return problems + [
         f"{interface} {key} is {_shown(now[interface][key])} instead of {_shown(state[key])}"
         for interface, state in old.items()
-        for key in (("mtu",) if boot else ("up", "mtu", "addresses"))
+        for key in ("up", "mtu", "addresses")
         if _shown(now[interface][key]) != _shown(state[key])
     ]
+
+
+def forget(machine: Machine, live: dict[str, Any]) -> None:
+    """At boot, before the interfaces' owners start: undo what udev took from the files that were still the new ones when the device appeared."""
+    present = addresses(machine)
+    for interface in [name for name in live if name in present]:
+        if present[interface]["mtu"] != DEFAULT_MTU:
+            machine.run(["ip", "link", "set", "dev", interface, "mtu", str(DEFAULT_MTU)])
+        for key in ("arp_ignore", "arp_announce"):
+            default = machine.read(f"/proc/sys/net/ipv4/conf/default/{key}")
+            machine.poke(f"/proc/sys/net/ipv4/conf/{interface}/{key}", (default or b"0").decode().strip())
 
 
 def _shown(value: Any) -> Any:
@@ -258,11 +287,9 @@ def _owner_commands(interface: str, state: dict[str, Any]) -> list[list[str]]:
     return release + ([["networkctl", "reconfigure", interface]] if state["owner"] == "networkd" else [])
 
 
-def _kernel_commands(interface: str, state: dict[str, Any], now: dict[str, Any], boot: bool) -> list[list[str]]:
+def _kernel_commands(interface: str, state: dict[str, Any], now: dict[str, Any]) -> list[list[str]]:
     """What is left to do by hand once the owner had its time."""
     commands = [["ip", "link", "set", "dev", interface, "mtu", str(state["mtu"])]] if now["mtu"] != state["mtu"] else []
-    if boot:
-        return commands
     commands += [["ip", "address", "del", cidr, "dev", interface] for cidr in now["addresses"] if cidr not in state["addresses"]]
     if now["up"] != state["up"]:
         commands.append(["ip", "link", "set", "dev", interface, "up" if state["up"] else "down"])
@@ -289,7 +316,10 @@ def fire(machine: Machine, folder: str, boot: bool = False) -> dict[str, Any] | 
         done = machine.run(command["argv"]) if command["boot"] or not boot else Result(0, "", "")
         if done.rc != 0:
             problems.append(f"{' '.join(command['argv'])}: {(done.err or done.out).strip() or done.rc}")
-    problems += put_back(machine, data["live"], boot)
+    if boot:
+        forget(machine, data["live"])
+    else:
+        problems += put_back(machine, data["live"])
     outcome = {"id": data["id"], "when": machine.now(), "at": "boot" if boot else "run", "problems": problems}
     machine.write(data["last"], json.dumps(outcome).encode(), Meta(0o600, 0, 0, 0, None))
     vanish(machine, folder, data)

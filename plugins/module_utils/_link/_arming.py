@@ -31,7 +31,7 @@ DefaultDependencies=no
 RequiresMountsFor={ROLLBACK_DIR}
 ConditionPathExists={SCRIPT}
 After=local-fs.target systemd-udevd.service
-Before=network-pre.target systemd-networkd.service NetworkManager.service
+Before=systemd-sysctl.service network-pre.target systemd-networkd.service NetworkManager.service
 Wants=network-pre.target
 
 [Service]
@@ -59,31 +59,28 @@ def arm(machine: Machine, run_id: str, timeout: int, paths: list[str], commands:
     """
     python = sys.executable or "/usr/bin/python3"
     new = f"{ROLLBACK_DIR}.new"
-    machine.remove(new)
-    data = {
-        "id": run_id,
-        "deadline": machine.now() + timeout,
-        "interfaces": sorted(live),
-        "files": [_rollback.keep(machine, path, new) for path in paths],
-        "commands": commands,
-        "live": live,
-        "unit": UNIT,
-        "boot_files": [BOOT_LINK, BOOT_UNIT],
-        "last": LAST,
-    }
-    machine.write(f"{new}/restore.py", inspect.getsource(_rollback).encode(), plain())
-    machine.write(f"{new}/{_rollback.ARMED}", json.dumps(data).encode(), plain())
-    if not machine.rename(new, ROLLBACK_DIR):
-        return f"{ROLLBACK_DIR} is in the way"
-    machine.write(BOOT_UNIT, _BOOT_TEXT.format(python=python).encode(), plain(0o644))
-    machine.write(BOOT_LINK, b"", Meta(0o777, 0, 0, 0, BOOT_UNIT))
-    machine.run(["systemctl", "stop", f"{UNIT}.timer"])
+    data: dict[str, Any] = {"id": run_id, "deadline": machine.now() + timeout, "interfaces": sorted(live), "files": [], "commands": commands, "live": live}
+    data.update(unit=UNIT, boot_files=[BOOT_LINK, BOOT_UNIT], last=LAST)
     timer = ["systemd-run", "--quiet", "--collect", f"--unit={UNIT}", f"--on-active={timeout}", "--timer-property=AccuracySec=100ms"]
-    done = machine.run([*timer, python, "-I", SCRIPT, "fire"])
-    if done.rc != 0:
-        _rollback.vanish(machine, ROLLBACK_DIR, data)
-        return (done.err or done.out).strip() or f"systemd-run ended with {done.rc}"
-    return ""
+    try:
+        machine.remove(new)
+        data["files"] = [_rollback.keep(machine, path, new) for path in paths]
+        machine.write(f"{new}/restore.py", inspect.getsource(_rollback).encode(), plain())
+        machine.write(f"{new}/{_rollback.ARMED}", json.dumps(data).encode(), plain())
+        if not machine.rename(new, ROLLBACK_DIR):
+            raise FileExistsError(f"{ROLLBACK_DIR} is in the way")
+        machine.write(BOOT_UNIT, _BOOT_TEXT.format(python=python).encode(), plain(0o644))
+        machine.write(BOOT_LINK, b"", Meta(0o777, 0, 0, 0, BOOT_UNIT))
+        machine.run(["systemctl", "stop", f"{UNIT}.timer"])
+        done = machine.run([*timer, python, "-I", SCRIPT, "fire"])
+        if done.rc == 0:
+            return ""
+        complaint = (done.err or done.out).strip() or f"systemd-run ended with {done.rc}"
+    except OSError as error:
+        complaint = str(error)
+    machine.remove(new)
+    _rollback.vanish(machine, ROLLBACK_DIR, data)
+    return complaint
 
 
 def armed(machine: Machine) -> dict[str, Any] | None:

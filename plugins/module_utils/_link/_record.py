@@ -13,12 +13,10 @@ from ansible_collections.gb10.cluster.plugins.module_utils import _netplan
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx import _names
 from ansible_collections.gb10.cluster.plugins.module_utils._link._desired import KEYFILES
 from ansible_collections.gb10.cluster.plugins.module_utils._link._live import State
-from ansible_collections.gb10.cluster.plugins.module_utils._rollback import Machine
+from ansible_collections.gb10.cluster.plugins.module_utils._rollback import DEFAULT_MTU, Machine
 
 FOLDER = "/var/lib/gb10/link"
 FILE = f"{FOLDER}/record.json"
-
-_DEFAULT_MTU = 1500
 
 
 def read(machine: Machine) -> dict[str, Any]:
@@ -65,5 +63,5 @@ def before(record: dict[str, Any], interface: str, now: State | None, ours: list
     if now is None or interface not in ours:
         return now
     sysctl = {path: "0" for path in now["sysctl"] if not path.endswith("addr_gen_mode")}
-    blank: State = {**now, "mtu": _DEFAULT_MTU, "addresses": [], "dynamic": [], "routes": [], "sysctl": sysctl, "connection": None, "profile": None}
+    blank: State = {**now, "mtu": DEFAULT_MTU, "addresses": [], "dynamic": [], "routes": [], "sysctl": sysctl, "connection": None, "profile": None}
     return blank

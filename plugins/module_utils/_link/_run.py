@@ -87,10 +87,14 @@ def _change_of(machine: Machine, options: Options, connectx: Connectx) -> Change
 def _preview(machine: Machine, options: Options, collect: Callable[[dict[str, list[str]]], Connectx]) -> dict[str, Any]:
     """What a real run would do."""
     data = _arming.armed(machine)
+    if data is not None:
+        adopted = _adopt(machine, options, collect, data, "would be confirmed")
+        if adopted is not None:
+            return {**adopted, "rollback": {"id": None, "state": "none"}}
     change = _change_of(machine, options, collect(options["interfaces"]))
     result = _result(change, changed=change.needed or data is not None, planned=True)
     if data is not None:
-        result["warnings"].append(_unconfirmed(data, "would be confirmed" if not change.needed else "would be rolled back first"))
+        result["warnings"].append(_unconfirmed(data, "would be rolled back first; the difference shown is the one to what lies there until then"))
     return result
 
 
@@ -99,7 +103,7 @@ def _apply(machine: Machine, options: Options, collect: Callable[[dict[str, list
     data = _arming.armed(machine)
     warnings = []
     if data is not None:
-        adopted = _adopt(machine, options, collect, data)
+        adopted = _adopt(machine, options, collect, data, "is confirmed by this run")
         if adopted is not None:
             return adopted
         _rollback.fire(machine, ROLLBACK_DIR)
@@ -109,8 +113,8 @@ def _apply(machine: Machine, options: Options, collect: Callable[[dict[str, list
     if not change.needed:
         return _result(change, changed=data is not None)
     run_id = options["run_id"] or uuid.uuid4().hex
-    live = {**change.states}
-    complaint = _arming.arm(machine, run_id, options["confirm_timeout"], list(change.files), _backends.restore(change.backend, _netplan.generator(machine), live), live)
+    commands = _backends.restore(change.backend, _netplan.generator(machine), change.states)
+    complaint = _arming.arm(machine, run_id, options["confirm_timeout"], list(change.files), commands, dict(change.states))
     if complaint:
         raise Refused([message("rollback", "a timer that puts the old state back", complaint, "Nothing was changed; repair systemd first.")])
     try:
@@ -126,9 +130,12 @@ def _apply(machine: Machine, options: Options, collect: Callable[[dict[str, list
     return result
 
 
-def _adopt(machine: Machine, options: Options, collect: Callable[[dict[str, list[str]]], Connectx], data: dict[str, Any]) -> dict[str, Any] | None:
+def _adopt(
+    machine: Machine, options: Options, collect: Callable[[dict[str, list[str]]], Connectx], data: dict[str, Any], what: str
+) -> dict[str, Any] | None:
     """Take over a rollback that an earlier run left armed, if what it left is what is asked for: it still has to be proven and confirmed."""
-    if data["firing"] or data["deadline"] - machine.now() < PROOF or _arming.stored(machine) is None:
+    stored = _arming.stored(machine)
+    if data["firing"] or stored is None or data["deadline"] - machine.now() < PROOF:
         return None
     try:
         change = _change_of(machine, options, collect(options["interfaces"]))
@@ -137,9 +144,9 @@ def _adopt(machine: Machine, options: Options, collect: Callable[[dict[str, list
     if change.needed:
         return None
     result = _result(change, changed=True)
-    result["diff"] = (_arming.stored(machine) or {}).get("diff", [])
+    result["diff"] = stored["diff"]
     result["rollback"] = {**_armed_result(machine, data["id"]), "adopted": True}
-    result["warnings"].append(_unconfirmed(data, "is confirmed by this run"))
+    result["warnings"].append(_unconfirmed(data, what))
     return result
 
 

@@ -1,0 +1,400 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whatever happens at whatever step, a node ends in the old state or in the new one, and says which."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from ansible_collections.gb10.cluster.plugins.module_utils import _rollback
+from ansible_collections.gb10.cluster.plugins.module_utils._connectx import _names
+from ansible_collections.gb10.cluster.plugins.module_utils._link import _arming, _run
+from link_facts import claim, connectx, options, slice_of
+from link_machine import FakeMachine, Killed
+
+BACKENDS = ("netplan-networkd", "netplan-networkmanager", "networkmanager")
+CX7 = """\
+network:
+  version: 2
+  ethernets:
+    enp1s0f0np0: {addresses: [192.168.100.1/24]}
+    enP2p1s0f0np0: {addresses: [192.168.101.1/24]}
+"""
+
+
+def claimed(facts: Any) -> None:
+    """Both rails of p0 are claimed by a left-over file that holds nothing else."""
+    for rail, other in ((0, "enP2p1s0f0np0"), (1, "enp1s0f0np0")):
+        device = facts["ports"]["p0"]["rails"][rail]
+        device["claims"].append(claim(name=device["interface"], shared_with=[other]))
+
+
+class Case:
+    """One change: how the machine is before it, and the run that makes it."""
+
+    def __init__(self, backend: str, prepare: Callable[[FakeMachine], None], run: _run.Options, change: Callable[[Any], None] = lambda _facts: None) -> None:
+        self.backend, self.prepare, self.options, self.change = backend, prepare, run, change
+
+    def machine(self) -> FakeMachine:
+        """A machine on which this change is due."""
+        machine = FakeMachine(self.backend)
+        self.prepare(machine)
+        machine.steps = []
+        return machine
+
+    def collect(self, machine: FakeMachine) -> Any:
+        """The facts, with the claims only as long as the file that makes them is there."""
+        return lambda _interfaces: connectx(self.backend, self.change if "/etc/netplan/40-cx7.yaml" in machine.files else lambda _facts: None)
+
+    def run(self, machine: FakeMachine, **more: Any) -> dict[str, Any]:
+        """First execution."""
+        return _run.run(machine, {**self.options, **more}, False, self.collect(machine))
+
+
+def confirm(machine: FakeMachine, run_id: str = "run-1") -> dict[str, Any]:
+    """Second execution."""
+    return _run.run(machine, options("confirmed", run_id=run_id), False, lambda _interfaces: connectx())
+
+
+def fresh(_machine: FakeMachine) -> None:
+    """Nothing was ever done."""
+
+
+def by_hand(machine: FakeMachine) -> None:
+    """Somebody gave a rail an address without a file."""
+    machine.links["enp1s0f0np0"].update(up=True, mtu=4000, addresses=["10.1.1.1/24"])
+
+
+def left_over(machine: FakeMachine) -> None:
+    """Another tool's file configures both rails."""
+    machine.put("/etc/netplan/40-cx7.yaml", CX7)
+    machine.start()
+
+
+def done(*ports: str) -> Callable[[FakeMachine], None]:
+    """Our own earlier run made these ports."""
+
+    def prepare(machine: FakeMachine) -> None:
+        _run.run(machine, options(ports=slice_of(*ports)), False, lambda _interfaces: connectx(machine.backend))
+        confirm(machine)
+
+    return prepare
+
+
+def done_over(machine: FakeMachine) -> None:
+    """Our own earlier run took the left-over file to the backup."""
+    left_over(machine)
+    _run.run(machine, options(takeover=True), False, lambda _interfaces: connectx(machine.backend, claimed))
+    confirm(machine)
+
+
+def drifted(machine: FakeMachine) -> None:
+    """Our own earlier run, then a hand."""
+    done("p0")(machine)
+    machine.links["enp1s0f0np0"].update(mtu=1500, addresses=["10.9.9.9/24"])
+    machine.sysctl["net/ipv4/conf/enP2p1s0f0np0/arp_ignore"] = "0"
+
+
+CASES = {
+    f"{name} on {backend}": Case(backend, prepare, run, change)
+    for backend in BACKENDS
+    for name, prepare, run, change in (
+        ("first run", fresh, options(), lambda _facts: None),
+        ("first run over a hand-made address", by_hand, options(), lambda _facts: None),
+        ("other port", done("p0"), options(ports=slice_of("p1")), lambda _facts: None),
+        ("second port", done("p0"), options(ports=slice_of("p0", "p1")), lambda _facts: None),
+        ("other MTU", done("p0"), options(mtu=1500), lambda _facts: None),
+        ("drift", drifted, options(), lambda _facts: None),
+        ("absent", done("p0"), options("absent", {}), lambda _facts: None),
+        *((("takeover", left_over, options(takeover=True), claimed), ("absent after takeover", done_over, options("absent", {}), lambda _facts: None)) if backend.startswith("netplan") else ()),
+    )
+}
+
+
+@pytest.fixture(params=CASES.values(), ids=CASES.keys())
+def case(request: pytest.FixtureRequest) -> Case:
+    """Every change on every backend."""
+    found: Case = request.param
+    return found
+
+
+def gone(machine: FakeMachine) -> bool:
+    """No rollback, no timer, no unit is left."""
+    leftovers = [path for path in machine.files if path.startswith((_names.ROLLBACK_DIR, "/etc/systemd/system"))]
+    return not machine.timer and not leftovers
+
+
+def test_change_is_armed_until_it_is_confirmed_and_nothing_is_left_of_it(case: Case) -> None:
+    machine = case.machine()
+    result = case.run(machine)
+    assert (result["changed"], result["rollback"]["state"], machine.timer) == (True, "armed", True)
+    confirmed = confirm(machine)
+    assert (confirmed["rollback"], confirmed["changed"], confirmed["diff"]) == ({"id": "run-1", "state": "confirmed"}, True, result["diff"])
+    assert gone(machine)
+
+
+def test_second_run_changes_nothing(case: Case) -> None:
+    machine = case.machine()
+    case.run(machine)
+    confirm(machine)
+    before, machine.steps = machine.state(), []
+    result = case.run(machine)
+    assert (result["changed"], result["diff"], machine.steps) == (False, [], [])
+    assert machine.state() == before
+
+
+def test_check_run_tells_the_same_and_touches_nothing(case: Case) -> None:
+    machine = case.machine()
+    before = machine.state()
+    planned = _run.run(machine, case.options, True, case.collect(machine))
+    assert (machine.state(), machine.steps) == (before, [])
+    real = case.run(machine)
+    assert (planned["changed"], planned["diff"]) == (True, real["diff"])
+
+
+def test_timer_brings_the_old_state_back_when_nobody_confirms(case: Case) -> None:
+    machine = case.machine()
+    before = machine.state()
+    case.run(machine)
+    machine.fire()
+    assert machine.state() == before
+    with pytest.raises(_run.Failed, match="found the old state, put back by the rollback. Reason: no new login confirmed it in time."):
+        confirm(machine)
+
+
+def test_reboot_while_armed_boots_into_the_old_state(case: Case) -> None:
+    untouched, machine = case.machine(), case.machine()
+    untouched.reboot()
+    case.run(machine)
+    machine.reboot()
+    assert comparable(machine) == comparable(untouched)
+    with pytest.raises(_run.Failed, match="Reason: the machine was restarted before a new login had confirmed it."):
+        confirm(machine)
+
+
+def comparable(machine: FakeMachine) -> dict[str, Any]:
+    """The state without the times of files: two machines that were set up alike."""
+    state = machine.state()
+    state["files"] = {path: (content, meta[:3]) for path, (content, meta) in state["files"].items()}
+    state["sysctl"] = {path: value for path, value in state["sysctl"].items() if not path.startswith("net/ipv6")}
+    return state
+
+
+def steps_of(case: Case) -> int:
+    """How many changing steps the run has."""
+    machine = case.machine()
+    case.run(machine)
+    return len(machine.steps)
+
+
+def test_failure_of_any_step_ends_in_the_old_state_or_the_new_one(case: Case) -> None:
+    new = case.machine()
+    case.run(new)
+    reached = set()
+    for number in range(1, steps_of(case) + 1):
+        machine = case.machine()
+        before = machine.state()
+        machine.fail_at = number
+        try:
+            case.run(machine)
+        except (_run.Failed, _run.Refused) as error:
+            assert machine.state() == before, f"step {number}, {machine.steps[number - 1]}: {error}"
+            assert gone(machine)
+            reached.add("old")
+        else:
+            assert live(machine) == live(new), f"step {number}, {machine.steps[number - 1]}"
+            reached.add("new")
+    assert "old" in reached
+
+
+def live(machine: FakeMachine) -> Any:
+    """What runs, and what the files say."""
+    state = machine.state()
+    return state["links"], state["sysctl"], state["devices"], {path: content for path, (content, _meta) in state["files"].items() if path.startswith("/etc/netplan")}
+
+
+KILLED = [name for name in CASES if not name.startswith(("first run over", "second port", "other MTU", "drift"))]
+"""Cases that differ in their kinds of steps: three outcomes for each of their steps add up."""
+
+
+@pytest.mark.parametrize("after", ["timer", "boot", "run again"])
+@pytest.mark.parametrize("name", KILLED)
+def test_kill_at_any_step_ends_in_the_old_state_or_is_made_good_by_the_next_run(name: str, after: str) -> None:
+    case = CASES[name]
+    untouched = case.machine()
+    untouched.reboot()
+    for number in range(1, steps_of(case) + 1):
+        machine = case.machine()
+        before = machine.state()
+        machine.fail_at, machine.mode = number, "kill"
+        with pytest.raises(Killed):
+            case.run(machine)
+        machine.fail_at = 0
+        told = f"step {number}, {machine.steps[number - 1]}"
+        if after == "timer":
+            armed = machine.timer
+            machine.fire()
+            dropped = {path for path in machine.files if path.startswith(_names.ROLLBACK_DIR) or "gb10-rollback" in path}
+            assert armed or not changed(before, machine.state()), told
+            assert not armed or (machine.state() == before and not dropped), told
+        elif after == "boot":
+            machine.reboot()
+            assert not changed(comparable(untouched), comparable(machine)), told
+        else:
+            result = case.run(machine, run_id="run-2")
+            assert result["changed"], told
+            confirm(machine, result["rollback"]["id"])
+            assert gone(machine), told
+            assert not case.run(machine)["changed"], told
+
+
+def changed(before: dict[str, Any], after: dict[str, Any]) -> set[str]:
+    """Parts of the state that differ, the rollback's own files left out: a run may be killed before it has armed."""
+    own = (_names.ROLLBACK_DIR, "/etc/systemd/system/")
+    pick = lambda state: {**state, "files": {path: one for path, one in state["files"].items() if not path.startswith(own)}, "timer": None}  # noqa: E731
+    one, two = pick(before), pick(after)
+    return {key for key in one if one[key] != two[key]}
+
+
+def test_absent_brings_back_the_exact_files_and_live_state_of_before_the_first_run() -> None:
+    for backend in BACKENDS[:2]:
+        machine = FakeMachine(backend)
+        left_over(machine)
+        machine.links["enp1s0f0np0"]["mtu"] = 4000
+        before = machine.state()
+        _run.run(machine, options(takeover=True), False, lambda _interfaces: connectx(backend, claimed))  # noqa: B023
+        confirm(machine)
+        _run.run(machine, options(ports=slice_of("p0", "p1")), False, lambda _interfaces: connectx(backend))  # noqa: B023
+        confirm(machine)
+        assert machine.state() != before
+        _run.run(machine, options("absent", {}), False, lambda _interfaces: connectx(backend))  # noqa: B023
+        confirm(machine)
+        assert machine.state() == before
+
+
+def test_what_was_right_is_not_touched_when_the_other_rail_drifted() -> None:
+    machine = FakeMachine()
+    done("p0")(machine)
+    machine.links["enp1s0f0np0"]["mtu"] = 1500
+    before, machine.steps = copy.deepcopy(machine.files), []
+    _run.run(machine, options(), False, lambda _interfaces: connectx())
+    assert [step for step in machine.steps if step.startswith("networkctl")] == ["networkctl reload", "networkctl reconfigure enp1s0f0np0"]
+    assert {path for path in before if machine.files[path] != before[path]} == set()
+
+
+def test_rail_without_carrier_is_configured_and_waits() -> None:
+    machine = FakeMachine()
+    for name in ("enp1s0f0np0", "enP2p1s0f0np0"):
+        machine.links[name]["carrier"] = False
+    result = _run.run(machine, options(), False, lambda _interfaces: connectx())
+    assert [rail["state"] for rail in result["ports"]["p0"]["rails"]] == ["configured, waiting for carrier"] * 2
+    assert result["rollback"]["state"] == "armed"
+
+
+def test_state_that_does_not_show_ends_in_the_old_one_and_says_what_was_missing() -> None:
+    machine = FakeMachine()
+    before = machine.state()
+    machine._apply = lambda _name, _settings: None  # type: ignore[method-assign]
+    with pytest.raises(_run.Failed) as failed:
+        _run.run(machine, options(), False, lambda _interfaces: connectx())
+    assert machine.state() == before
+    assert "p0 rail 0 (enp1s0f0np0): mtu is 1500 instead of 9000" in str(failed.value)
+    assert failed.value.rollback == {"id": "run-1", "state": "restored", "problems": []}
+
+
+def test_rollback_that_fired_during_the_run_is_noticed_before_it_reports() -> None:
+    machine = FakeMachine()
+    before = machine.state()
+    sleepy = machine.run
+
+    def slow(argv: Any, timeout: float = 30.0) -> Any:
+        done_ = sleepy(argv, timeout)
+        if list(argv)[:2] == ["networkctl", "reload"] and machine.timer:
+            machine.fire()
+        return done_
+
+    machine.run = slow  # type: ignore[method-assign]
+    with pytest.raises(_run.Failed, match="Reason: the rollback fired in the middle of the change."):
+        _run.run(machine, options(), False, lambda _interfaces: connectx())
+    assert machine.state() == before
+
+
+def test_unconfirmed_change_of_an_earlier_run_is_adopted_when_it_is_what_is_asked_for() -> None:
+    machine = FakeMachine()
+    first = _run.run(machine, options(run_id="killed"), False, lambda _interfaces: connectx())
+    machine.steps = []
+    check = _run.run(machine, options(run_id="next"), True, lambda _interfaces: connectx())
+    assert (check["changed"], check["diff"], machine.steps) == (True, first["diff"], [])
+    second = _run.run(machine, options(run_id="next"), False, lambda _interfaces: connectx())
+    assert (second["changed"], second["diff"], second["rollback"]["id"], second["rollback"]["adopted"]) == (True, first["diff"], "killed", True)
+    assert machine.steps == []
+    confirm(machine, "killed")
+    assert gone(machine)
+
+
+@pytest.mark.parametrize(
+    ("run", "late"),
+    [(options(run_id="next", mtu=1500), 0), (options("absent", {}, run_id="next"), 0), (options(run_id="next"), 55)],
+    ids=["another MTU", "absent", "too little time is left to prove it"],
+)
+def test_unconfirmed_change_is_undone_first_when_it_is_not_what_is_asked_for(run: Any, late: int) -> None:
+    machine = FakeMachine()
+    done("p0")(machine)
+    _run.run(machine, options(ports=slice_of("p0", "p1"), run_id="killed"), False, lambda _interfaces: connectx())
+    machine.clock += late
+    planned = _run.run(machine, run, True, lambda _interfaces: connectx())
+    result = _run.run(machine, run, False, lambda _interfaces: connectx())
+    assert (planned["changed"], result["changed"]) == (True, True)
+    assert any("would be rolled back first" in text for text in planned["warnings"])
+    assert any("was rolled back first" in text for text in result["warnings"])
+
+
+def test_confirm_is_refused_to_a_stranger_and_tells_when_there_is_nothing() -> None:
+    machine = FakeMachine()
+    assert confirm(machine) == {"changed": False, "rollback": {"id": "run-1", "state": "none"}, "warnings": []}
+    _run.run(machine, options(), False, lambda _interfaces: connectx())
+    assert confirm(machine, "somebody-else")["rollback"]["state"] == "none"
+    assert machine.timer
+
+
+def test_rollback_that_can_not_be_armed_forbids_the_change() -> None:
+    machine = FakeMachine()
+    before = machine.state()
+    machine.fail_at = next(number for number, step in enumerate(run_steps(), 1) if step.startswith("systemd-run"))
+    with pytest.raises(_run.Refused) as refused:
+        _run.run(machine, options(), False, lambda _interfaces: connectx())
+    text = "rollback - expected a timer that puts the old state back, found injected failure. Nothing was changed; repair systemd first."
+    assert refused.value.texts == [text]
+    assert machine.state() == before
+
+
+def run_steps() -> list[str]:
+    """The steps of a first run."""
+    machine = FakeMachine()
+    _run.run(machine, options(), False, lambda _interfaces: connectx())
+    return machine.steps
+
+
+def test_nothing_is_changed_before_the_timer_runs_and_netplan_apply_is_never_called() -> None:
+    steps = run_steps()
+    armed = next(number for number, step in enumerate(steps) if step.startswith("systemd-run"))
+    assert all(_names.ROLLBACK_DIR in step or "gb10-rollback" in step for step in steps[:armed])
+    assert not any("netplan apply" in step for step in steps)
+
+
+def test_interrupted_rollback_is_finished_at_boot() -> None:
+    machine = FakeMachine()
+    untouched = FakeMachine()
+    untouched.reboot()
+    _run.run(machine, options(), False, lambda _interfaces: connectx())
+    machine.steps, machine.fail_at, machine.mode = [], 4, "kill"
+    with pytest.raises(Killed):
+        _rollback.fire(machine, _names.ROLLBACK_DIR)
+    assert _arming.armed(machine) is not None
+    machine.reboot()
+    assert comparable(machine) == comparable(untouched)
+    assert gone(machine)
