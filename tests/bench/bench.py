@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How long a topology's playbook takes and how often it goes to a node, in the lab, beside gathering facts alone.
 
-Each round starts a lab of its own from nothing and does, in this order: facts (not measured, to warm the caches of both ends),
-first run, second run, facts. Every measured run logs in anew: it has a folder of its own for the masters of its connections.
+Each round starts a lab of its own from nothing and does, in this order: facts (not measured, to warm the caches of both ends), facts,
+first run, second run, facts; so that both ends of a round say how busy the machine was. Every measured run logs in anew: it has a folder of its own for the masters of its connections.
 The time is from the start of ``ansible-playbook`` to its end; the table shows the median of the rounds.
 
 An execution is one start of ssh or sftp towards a node (see ``count.sh``): a module that runs by pipelining is one, a file that
@@ -32,6 +32,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 LAB = [sys.executable, str(REPOSITORY / "tests/lab/lab.py")]
 PROGRAMS = ("ssh", "sftp")
+FACTS = str(HERE / "facts.yml")
 
 # (what, run, quantity, most it should be)
 AIMS = (
@@ -102,14 +103,15 @@ def measure(topology: str, rounds: int) -> dict[str, list[Measured]]:
         print(f"round {number} of {rounds}", flush=True)
         subprocess.run([*LAB, "down"], check=True)
         subprocess.run([*LAB, "up", "--inventory", str(inventory)], check=True)
-        run(str(HERE / "facts.yml"), inventory, names)
+        run(FACTS, inventory, names)
+        runs["facts"].append(run(FACTS, inventory, names)[0])
         output = ""
         for kind in ("first", "second"):
             measured, output = run(f"gb10.cluster.{topology}", inventory, names)
             runs[kind].append(measured)
         if any(recap.changes(output).values()):
             raise BenchError(f"{output}\nsecond run - expected changed=0 on every host, found the above. Repair that first.")
-        runs["facts"].append(run(str(HERE / "facts.yml"), inventory, names)[0])
+        runs["facts"].append(run(FACTS, inventory, names)[0])
     return runs
 
 
@@ -132,7 +134,7 @@ def report(topology: str, runs: dict[str, list[Measured]]) -> dict[str, Any]:
 
 def render(result: dict[str, Any]) -> str:
     """The report as a table for the terminal."""
-    lines = [f"{result['topology']} in the lab (simulated), {result['cores']} cores, median of {len(result['runs']['facts']['seconds'])}", ""]
+    lines = [f"{result['topology']} in the lab (simulated), {result['cores']} cores, {len(result['runs']['first']['seconds'])} rounds, medians", ""]
     lines.append(f"{'run':<8} {'seconds':>8} {'/ facts':>8} {'executions per node':>20}")
     for kind, row in result["runs"].items():
         lines.append(f"{kind:<8} {row['median']:>8.2f} {row['ratio']:>8.2f} {row['executions']:>20}")
