@@ -26,18 +26,20 @@ DEVICE_MENUS = {"/system/resource": True, "/system/routerboard": True, "/interfa
 
 
 class Wish(NamedTuple):
-    """What a module wants. All functions are pure and get what was read.
+    """What a module wants. All functions but one are pure and get what was read.
 
     ``menus``: path -> whether it holds a single record; ``groups``: the commands that are missing; ``view``: what the user sees as before and
-    after; ``refusals``: what forbids it, also given the address that the session goes to; ``problems``: what is wrong although nothing is missing.
+    after; ``refusals`` and ``warnings``, also given the address that the session goes to; ``problems``: what is wrong although nothing is
+    missing; ``more`` reads what only the menus can tell that it is needed, and is the one function that talks to the switch.
     """
 
     menus: dict[str, bool]
     groups: Callable[[Menus], list[Group]]
     view: Callable[[Menus], dict[str, Any]]
     refusals: Callable[[Menus, str], list[str]] = lambda menus, address: []
-    warnings: Texts = lambda menus: []
+    warnings: Callable[[Menus, str], list[str]] = lambda menus, address: []
     problems: Texts = lambda menus: []
+    more: Callable[[Reader, Menus], Menus] = lambda reader, menus: {}
 
 
 class Result(NamedTuple):
@@ -59,11 +61,13 @@ def fulfil(connect: Callable[[], Session], wish: Wish, check_mode: bool, care: C
 
     def read_all(session: Session) -> Menus:
         reader = Reader(session)
-        return {path: reader.rows(path, singleton) for path, singleton in everything.items()}
+        menus = {path: reader.rows(path, singleton) for path, singleton in everything.items()}
+        return {**menus, **wish.more(reader, menus)}
 
     def read_again(session: Session) -> Menus:
         reader = Reader(session)
-        return {**before, **{path: reader.rows(path, singleton) for path, singleton in wish.menus.items()}}
+        menus = {**before, **{path: reader.rows(path, singleton) for path, singleton in wish.menus.items()}}
+        return {**menus, **wish.more(reader, menus)}
 
     before = read_all(switch.session)
     found = device_of(before)
@@ -73,7 +77,9 @@ def fulfil(connect: Callable[[], Session], wish: Wish, check_mode: bool, care: C
         raise SwitchError("\n".join(refused))
     outcome = converge(switch, Task(read_again, wish.groups, wish.problems), check_mode, care, before)
     after = predict(before, wish.groups(before)) if check_mode else outcome.after
-    warnings = [*_device.warnings(switch.name, found), *wish.warnings(before), *([] if outcome.commands else wish.problems(before))]
+    warnings = _device.warnings(switch.name, found) + wish.warnings(before, switch.session.address)
+    if not outcome.commands:
+        warnings += wish.problems(before)
     return Result(_returned(outcome, wish.view(before), wish.view(after)), warnings, switch.session, after)
 
 

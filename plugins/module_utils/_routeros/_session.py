@@ -88,10 +88,12 @@ class Session:
     def run(self, text: str) -> Reply:
         """Type one line and wait for its answer.
 
+        :raises SwitchError: for a line that is too long to be echoed; nothing is sent then.
         :raises ConnectionLost: when the session ends, or is silent for longer than its timeout; the connection is cut then.
         """
         if len(text) > MAX_LINE:
-            raise ValueError(f"a line of {len(text)} characters is longer than RouterOS can echo: {text[:80]}")
+            raise SwitchError(message(
+                f"{self.name}: {text[:60]}…", f"at most {MAX_LINE} characters", len(text), "Give ports shorter names, or split the work."))
         self._number += 1
         line = typed(text, self._number)
         self._terminal.write(line + "\r\n")

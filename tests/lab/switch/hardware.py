@@ -90,16 +90,22 @@ def running(machine: Machine) -> set[str]:
 
 
 def offloaded_bridge(machine: Machine) -> str | None:
-    """The one bridge that the chip forwards: the first that is enabled and has ports."""
-    members = {row["bridge"] for row in machine.rows("/interface/bridge/port")}
+    """The one bridge that the chip forwards: the first that is enabled and has ports of the chip."""
+    members = {row["bridge"] for row in machine.rows("/interface/bridge/port") if _is_switched(machine, row["interface"])}
     return next((row["name"] for row in machine.rows("/interface/bridge") if row["name"] in members and not row["disabled"]), None)
 
 
 def is_offloaded(machine: Machine, row: Row) -> bool:
     """Flag H of a bridge port."""
     return (row["bridge"] == offloaded_bridge(machine) and row["hw"] and not row["disabled"] and row["horizon"] == "none"
-            and row["interface"] not in machine.stale_offload and machine.row("/interface/ethernet", row["interface"]) is not None
+            and row["interface"] not in machine.stale_offload and _is_switched(machine, row["interface"])
             and not machine.tables["/interface/bridge/settings"].record["use-ip-firewall"])
+
+
+def _is_switched(machine: Machine, interface: str) -> bool:
+    """Whether an interface is a port of the switch chip."""
+    row = machine.row("/interface/ethernet", interface)
+    return row is not None and row["default-name"] not in machine.model.apart
 
 
 def bridge_l2mtu(machine: Machine, bridge: str) -> int:

@@ -143,6 +143,7 @@ def menus_of(schema: Schema) -> dict[str, Menu]:
 def factory_rows(model: Model, version: str) -> dict[str, list[dict[str, Any]]]:
     """Rows of a new switch: one bridge with every port, MikroTik's address, the objects that the chip brings along."""
     macs = {port: f"02:00:5E:10:00:{index:02X}" for index, port in enumerate(model.ports)}
+    switched = [port for port in model.ports if port not in model.apart]
     queues = next(menu for path, menu in hardware()["menus"].items() if path.endswith("/tx-manager/queue"))["builtin_rows"]
     return {
         "/interface/ethernet": [
@@ -151,7 +152,7 @@ def factory_rows(model: Model, version: str) -> dict[str, list[dict[str, Any]]]:
         "/interface/bridge": [{"name": "bridge", "admin-mac": macs[model.ports[0]], "auto-mac": False, "comment": "defconf"}],
         "/interface/bridge/port": [{"bridge": "bridge", "interface": port, "comment": "defconf"} for port in model.ports],
         "/interface/ethernet/switch": [{"name": "switch1", "type": model.chip, "qos-hw-offloading": model.group == "cpss"}],
-        "/interface/ethernet/switch/port": [{"name": port, "switch": "switch1"} for port in (*model.ports, "switch1-cpu")],
+        "/interface/ethernet/switch/port": [{"name": port, "switch": "switch1"} for port in (*switched, "switch1-cpu")],
         f"{QOS}/profile": [{"name": "default", "traffic-class": 1, "default": True, "dynamic": True}],
         f"{QOS}/map": [{"name": "default", "default": True}],
         f"{QOS}/tx-manager": [{"name": "default", "default": True}],
@@ -159,7 +160,7 @@ def factory_rows(model: Model, version: str) -> dict[str, list[dict[str, Any]]]:
             {"tx-manager": "default", "traffic-class": row["traffic-class"], "schedule": row["schedule"],
              "weight": NOTHING if row["weight"] is None else row["weight"], "default": True} for row in queues],
         f"{QOS}/priority-flow-control": [{"name": "disabled", "traffic-class": NOTHING, "default": True}],
-        f"{QOS}/port": [{"name": port, "switch": "switch1"} for port in model.ports]
+        f"{QOS}/port": [{"name": port, "switch": "switch1"} for port in switched]
         + [{"name": "switch1-cpu", "switch": "switch1", "trust-l2": "keep", "trust-l3": "keep"}],
         "/ip/address": [{"address": "192.168.88.1/24", "interface": "bridge", "network": "192.168.88.0", "comment": "defconf"}],
         "/ip/service": [{"name": name, "port": port} for name, port in (("ssh", 22), ("www", 80), ("winbox", 8291))],

@@ -12,7 +12,8 @@ SWITCH_MARVELL = "switch-marvell"
 
 @dataclass(frozen=True)
 class Model:
-    """``product`` is what ``/system/routerboard`` calls it; ``group`` the generation of its chip; L2 MTU in bytes."""
+    """``product`` is what ``/system/routerboard`` calls it; ``group`` the generation of its chip; L2 MTU in bytes;
+    ``apart``: ports that are not the switch chip's."""
 
     product: str
     chip: str
@@ -23,6 +24,7 @@ class Model:
     factory_l2mtu: int
     architecture: str
     packages: tuple[str, ...]
+    apart: tuple[str, ...] = ()
 
 
 def _cage(name: str, lanes: int) -> list[str]:
@@ -40,7 +42,8 @@ MODELS: dict[str, Model] = {
     "CRS812": Model(
         "CRS812-8DS-2DQ-2DDQ", "Marvell-98DX7335", "cpss",
         ("ether1", "ether2", *_cages("qsfp56", 2, 4), *_cages("qsfp56-dd", 2, 8), *_cage("sfp56", 8)), 9570, 9586, 1584, "arm64", _CPSS),
-    "CRS504": Model("CRS504-4XQ", "Marvell-98DX4310", "bc2", ("ether1", *_cages("qsfp28", 4, 4)), 10218, 2028, 1584, "mipsbe", ("routeros",)),
+    "CRS504": Model("CRS504-4XQ", "Marvell-98DX4310", "bc2", ("ether1", *_cages("qsfp28", 4, 4)), 10218, 2028, 1584, "mipsbe", ("routeros",),
+                    ("ether1",)),
     "CRS310": Model(
         "CRS310-8G+2S+", "Marvell-98DX226S", "ac3", (*(f"ether{number}" for number in range(1, 9)), "sfp-sfpplus1", "sfp-sfpplus2"),
         10218, 10218, 1592, "arm", ("routeros",)),

@@ -105,7 +105,7 @@ def test_a_slow_switch_is_waited_for_as_long_as_it_says_something():
 
 def test_a_line_too_long_to_echo_is_never_sent():
     switch, terminal = session()
-    with pytest.raises(ValueError, match="longer than RouterOS can echo"):
+    with pytest.raises(SwitchError, match="expected at most 400 characters, found 401"):
         switch.run("x" * 401)
     assert terminal.written == []
 

@@ -1,0 +1,257 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The module mikrotik_bridge against the simulated switch."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.gb10.cluster.plugins.modules import mikrotik_bridge
+from simulated import Bench, check_schema
+from switch.exporting import export
+from switch.forwarding import Trunk, join, legs
+from switch.machine import Plug
+from switch.models import VERSIONS
+
+FABRIC = {"cages": {"qsfp56-dd-1": {}}, "legs": {"qsfp56-dd-1-1": {"node": "spark-1"}, "qsfp56-dd-1-5": {"node": "spark-2"}}}
+TRUNK = {"cages": {"qsfp56-dd-1": {}, "qsfp56-dd-2": {}}, "legs": {**FABRIC["legs"], "qsfp56-dd-2-1": {"switch": "other", "leg": "qsfp56-dd-2-1"}}}
+PORTS = "/interface/bridge/port"
+
+
+def a_bench(**options) -> Bench:
+    """A CRS812 whose first cage is split and has two nodes, whose second leads to another switch."""
+    bench = Bench(**options)
+    bench.machine.plugs = {"qsfp56-dd-1": Plug(speeds=(200,), tails=(1, 5)), "qsfp56-dd-2": Plug(speeds=(400,), tails=(1,))}
+    for lane in (1, 5):
+        bench.run(f"/interface/ethernet set qsfp56-dd-1-{lane} auto-negotiation=no speed=200G-baseCR4")
+    bench.run("/interface/ethernet set qsfp56-dd-2-1 auto-negotiation=no speed=400G-baseCR8")
+    return bench
+
+
+def test_on_a_new_switch_only_the_size_is_missing_and_other_ports_keep_theirs(run):
+    bench = a_bench()
+    result = run(mikrotik_bridge, bench, **FABRIC)
+    assert result["commands"] == ["/interface/ethernet set *B,*C,*D,*E,*F,*10,*11,*12 l2mtu=9216"]
+    sizes = {row["name"]: row["l2mtu"] for row in bench.machine.rows("/interface/ethernet")}
+    assert {name for name, size in sizes.items() if size == 9216} == {f"qsfp56-dd-1-{lane}" for lane in range(1, 9)}
+    assert bench.machine.row("/interface/bridge", "bridge")["mtu"] == "auto"
+    assert {(state.mtu, state.gbps) for leg, state in legs(bench.machine).items() if leg.startswith("qsfp56-dd-1")} == {(9216, 200)}
+
+
+def test_lanes_that_are_larger_stay_so(run):
+    bench = a_bench()
+    bench.run('/interface/ethernet set [find where name~"^qsfp56-dd-1"] l2mtu=9500')
+    assert not run(mikrotik_bridge, bench, **FABRIC)["changed"]
+
+
+def test_a_second_run_changes_nothing_with_one_login(run):
+    bench = a_bench()
+    run(mikrotik_bridge, bench, **TRUNK, vlan=100)
+    logins, writes = bench.machine.counts["logins"], bench.machine.counts["writes"]
+    result = run(mikrotik_bridge, bench, **TRUNK, vlan=100)
+    assert (result["changed"], result["commands"], result["before"]) == (False, [], result["after"])
+    assert (bench.machine.counts["logins"], bench.machine.counts["writes"]) == (logins + 1, writes)
+
+
+def without_bridge(**options) -> Bench:
+    bench = a_bench(**options)
+    bench.run("/interface/bridge remove bridge")
+    bench.run("/interface/bridge/port remove [find]")
+    return bench
+
+
+def without_legs() -> Bench:
+    bench = a_bench()
+    bench.run('/interface/bridge/port remove [find where interface~"^qsfp56-dd-1"]')
+    return bench
+
+
+@pytest.mark.parametrize("make", [a_bench, without_bridge, without_legs], ids=["new", "without bridge", "legs in no bridge"])
+@pytest.mark.parametrize("options", [FABRIC, TRUNK, {**TRUNK, "vlan": 100}], ids=["legs", "with a trunk", "with a trunk and a VLAN"])
+def test_check_mode_tells_what_the_real_run_does_and_touches_nothing(run, make, options):
+    bench = make()
+    before = export(bench.machine)
+    told = run(mikrotik_bridge, bench, **options, _ansible_check_mode=True)
+    assert export(bench.machine) == before and bench.machine.files == {}
+    done = run(mikrotik_bridge, bench, **options)
+    assert (told["commands"], told["before"], told["after"], told["diff"]) == (done["commands"], done["before"], done["after"], done["diff"])
+    check_schema(bench.machine, done["commands"])
+    assert not run(mikrotik_bridge, bench, **options)["changed"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("make", [without_bridge, a_bench])
+def test_absent_leaves_the_export_from_before(run, make, version):
+    bench = make(version=version)
+    before = export(bench.machine)
+    for options in (TRUNK, {**TRUNK, "vlan": 100}):
+        run(mikrotik_bridge, bench, **options)
+        told = run(mikrotik_bridge, bench, **options, state="absent", _ansible_check_mode=True)
+        done = run(mikrotik_bridge, bench, **options, state="absent")
+        assert told["diff"] == done["diff"] and told["commands"] == done["commands"]
+        assert export(bench.machine) == before
+        assert not run(mikrotik_bridge, bench, **options, state="absent")["changed"]
+
+
+def test_a_leg_that_is_in_no_bridge_is_added_to_the_one_that_is_there(run):
+    bench = without_legs()
+    assert run(mikrotik_bridge, bench, **FABRIC)["commands"][1:] == [
+        f"{PORTS} add bridge=bridge interface=qsfp56-dd-1-{lane} comment=gb10.cluster" for lane in (1, 5)]
+    assert len(bench.machine.rows("/interface/bridge")) == 1
+
+
+def test_a_leg_that_is_disabled_or_not_offloaded_is_repaired(run):
+    bench = a_bench()
+    bench.run(f"{PORTS} set [find interface=qsfp56-dd-1-1] disabled=yes")
+    bench.run(f"{PORTS} set [find interface=qsfp56-dd-1-5] hw=no")
+    assert run(mikrotik_bridge, bench, **FABRIC)["commands"][1:] == [f"{PORTS} set *A disabled=no", f"{PORTS} set *E hw=yes"]
+
+
+def test_a_leg_that_kept_a_stale_group_is_taken_out_of_it(run):
+    bench = a_bench()
+    bench.machine.stale_offload.add("qsfp56-dd-1-5")
+    assert run(mikrotik_bridge, bench, **FABRIC)["commands"][1:] == [f"{PORTS} set *E hw=no", f"{PORTS} set *E hw=yes"]
+    assert not run(mikrotik_bridge, bench, **FABRIC)["changed"]
+
+
+def test_a_renamed_leg_is_the_same_leg(run):
+    bench = a_bench()
+    bench.run("/interface/ethernet set qsfp56-dd-1-1 name=spark-1")
+    result = run(mikrotik_bridge, bench, **FABRIC)
+    assert result["after"]["ports"]["qsfp56-dd-1-1"]["bridge"] == "bridge"
+
+
+def test_isolation_is_made_in_the_order_that_never_locks_out(run):
+    bench = a_bench()
+    result = run(mikrotik_bridge, bench, **FABRIC, vlan=100)
+    isolated = "pvid=100 frame-types=admit-only-untagged-and-priority-tagged"
+    assert result["commands"][1:] == [
+        f"{PORTS} set *A {isolated}",
+        f"{PORTS} set *E {isolated}",
+        '/interface/bridge/vlan add bridge=bridge vlan-ids=1 untagged=bridge,ether1,ether2 comment="gb10.cluster: filtering was off"',
+        '/interface/bridge/vlan add bridge=bridge vlan-ids=100 untagged=qsfp56-dd-1-1,qsfp56-dd-1-5 comment="gb10.cluster: filtering was off"',
+        "/interface/bridge set *1 vlan-filtering=yes"]
+    assert legs(bench.machine)["qsfp56-dd-1-1"].segment == "bridge/100"
+    assert not any("management" in warning for warning in result["warnings"])
+
+
+def test_a_bridge_that_filters_already_keeps_its_rows_and_goes_on_filtering(run):
+    bench = a_bench()
+    bench.run("/interface/bridge/vlan add bridge=bridge vlan-ids=100 untagged=sfp56-1")
+    bench.run("/interface/bridge set bridge vlan-filtering=yes")
+    before = export(bench.machine)
+    result = run(mikrotik_bridge, bench, **FABRIC, vlan=100)
+    assert result["commands"][-1] == "/interface/bridge/vlan set *1 untagged=sfp56-1,qsfp56-dd-1-1,qsfp56-dd-1-5"
+    assert result["after"]["vlans"] == {"100": ["qsfp56-dd-1-1", "qsfp56-dd-1-5", "sfp56-1"]}
+    assert export(bench.machine) != before
+
+
+def two_switches() -> tuple[Bench, Bench]:
+    """Two CRS812 joined by 1x400G and by the management LAN; the second is not the root, and its link is dearer than the detour."""
+    first, second = a_bench(), a_bench()
+    second.run("/interface/bridge set bridge admin-mac=02:00:5E:20:00:00")
+    second.run(f"{PORTS} set [find interface=qsfp56-dd-2-1] path-cost=5000")
+    join({"first": first.machine, "second": second.machine},
+         [Trunk(("first", "qsfp56-dd-2-1"), ("second", "qsfp56-dd-2-1")), Trunk(("first", "ether1"), ("second", "ether1"))])
+    return first, second
+
+
+def test_an_inter_switch_link_is_made_cheap_and_forwards(run):
+    _first, second = two_switches()
+    assert legs(second.machine)["qsfp56-dd-2-1"].segment is None
+    result = run(mikrotik_bridge, second, **TRUNK)
+    assert f"{PORTS} set *12 path-cost=10" in result["commands"]
+    assert f"{PORTS} set *0 path-cost=10000000" in result["commands"]
+    assert legs(second.machine)["qsfp56-dd-2-1"].segment == "bridge"
+
+
+def test_an_inter_switch_link_that_stays_blocked_undoes_the_change(run):
+    first, second = two_switches()
+    join({"first": first.machine, "second": second.machine},
+         [Trunk(("first", "qsfp56-dd-2-1"), ("second", "qsfp56-dd-2-1")), Trunk(("first", "qsfp56-dd-1-1"), ("second", "qsfp56-dd-1-1"))])
+    second.run(f"{PORTS} set [find interface=qsfp56-dd-1-1] path-cost=1")
+    before = export(second.machine)
+    result = run(mikrotik_bridge, second, **TRUNK)
+    assert result["failed"] and export(second.machine) == before
+    assert result["msg"].startswith(
+        "sw: inter-switch link qsfp56-dd-2-1 - expected forwarding, found alternate-port. "
+        "Look for a loop that the spanning tree prefers, such as a second cable between the switches. Everything was undone.")
+
+
+def test_an_inter_switch_link_without_its_other_end_is_a_warning(run):
+    bench = a_bench()
+    bench.machine.plugs.pop("qsfp56-dd-2")
+    assert "sw: inter-switch link qsfp56-dd-2-1 - expected up, found no link. Configure the other switch, then look again." in run(
+        mikrotik_bridge, bench, **TRUNK)["warnings"]
+
+
+def test_management_on_the_same_bridge_is_a_warning_with_the_cure(run):
+    assert run(mikrotik_bridge, a_bench(), **FABRIC)["warnings"] == [
+        "sw: management - expected apart from the fabric, found both in bridge bridge. "
+        "Set fabric_switch_vlan to a free VLAN, so that a storm or a loop in one does not take the other down."]
+
+
+def test_a_crs5xx_may_need_a_reboot_for_its_new_size(run):
+    warnings = run(mikrotik_bridge, Bench("CRS504", "7.22.1"), cages={"qsfp28-1": {}}, legs={"qsfp28-1-1": {}})["warnings"]
+    assert any(warning.startswith("sw: l2mtu - expected at work at once, found a CRS5xx") for warning in warnings)
+
+
+def test_a_leg_that_the_cpu_forwards_undoes_the_change_and_is_warned_of_without_one(run):
+    bench = a_bench()
+    bench.run(f"{PORTS} set [find interface=qsfp56-dd-1-1] horizon=1")
+    bench.run("/interface/bridge/settings set use-ip-firewall=yes")
+    said = ("sw: leg qsfp56-dd-1-1 - expected forwarded by the chip (flag H in /interface/bridge/port), found forwarded by the CPU. "
+            "Look for a second bridge, a horizon, or use-ip-firewall.")
+    result = run(mikrotik_bridge, bench, **FABRIC)
+    assert result["failed"] and said in result["msg"] and "Everything was undone." in result["msg"]
+    bench.run('/interface/ethernet set [find where name~"^qsfp56-dd-1"] l2mtu=9216')
+    assert said in run(mikrotik_bridge, bench, **FABRIC)["warnings"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "said"),
+    [
+        (["/interface/bridge add name=second", f"{PORTS} set [find interface=qsfp56-dd-1-5] bridge=second"], {},
+         "sw: leg qsfp56-dd-1-5 - expected in bridge bridge, found in bridge second. "
+         "Take it out with /interface/bridge/port remove [find interface=qsfp56-dd-1-5]: only one bridge is forwarded by the chip."),
+        ([], {"bridge": "fabric"}, "sw: bridge fabric - expected a bridge of this switch (bridge), found none of that name. "
+         "Correct fabric_switch_bridge, or leave it out."),
+        ([], {"l2mtu": 9600}, "sw: l2mtu of qsfp56-dd-1 - expected at most 9570, found 9600. Lower fabric_mtu."),
+        ([], {"legs": {"qsfp56-dd-1-1": {"switch": "other", "bond": "802.3ad"}}},
+         "sw: leg qsfp56-dd-1-1 - expected one cable between two switches, found a bond. Take the second cable out; bonds are not made yet."),
+        ([], {"legs": {"qsfp56-dd-9-1": {}}},
+         "sw: port qsfp56-dd-9-1 - expected a port of this switch, found none of that name. Correct fabric_cables."),
+    ],
+    ids=["a second bridge", "no such bridge", "too large", "a bond", "no such leg"],
+)
+def test_what_can_not_be_is_refused_and_nothing_touched(run, lines, options, said):
+    bench = a_bench()
+    for line in lines:
+        bench.run(line)
+    before = export(bench.machine)
+    result = run(mikrotik_bridge, bench, **{**FABRIC, **options})
+    assert (result["failed"], result["msg"]) == (True, said)
+    assert export(bench.machine) == before
+
+
+def test_of_two_bridges_the_offloaded_one_is_used(run):
+    bench = Bench("CRS504", "7.23.7")
+    bench.run("/interface/bridge add name=roce")
+    bench.run(f'{PORTS} set [find where interface~"^qsfp28"] bridge=roce')
+    result = run(mikrotik_bridge, bench, cages={"qsfp28-1": {}}, legs={"qsfp28-1-1": {}})
+    assert result["after"]["bridge"] == "roce"
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before it runs", "after it ran"])
+def test_a_connection_that_drops_at_any_line_leaves_all_or_nothing(run, after):
+    whole = a_bench()
+    run(mikrotik_bridge, whole, **TRUNK, vlan=100)
+    wanted, untouched = export(whole.machine), export(a_bench().machine)
+    for line in range(1, 90):
+        bench = a_bench()
+        bench.scenario.drop_at, bench.scenario.drop_after = line, after
+        result = run(mikrotik_bridge, bench, **TRUNK, vlan=100)
+        assert export(bench.machine) == (untouched if result.get("failed") else wanted), line
+        if bench.scenario.lines < line:
+            return
+    pytest.fail("the run never came to an end without a drop")
