@@ -60,14 +60,18 @@ def _text(pattern: re.Pattern[str]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None
 
 
+def _is_name(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(isinstance(part, str) for part in value)
+
+
 _SHAPE: dict[str, Callable[[Any], bool]] = {
     "run": _text(NAME),
     "machine": _text(_MACHINE),
     "node": _text(NAME),
     "port": _text(re.compile(r"p[01]")),
-    "rail": lambda value: type(value) is int and value in (0, 1),
-    "heard": lambda value: isinstance(value, list) and all(isinstance(name, list) and [type(part) for part in name] == [str, str] for name in value),
-    "collecting": lambda value: type(value) is bool,
+    "rail": lambda value: isinstance(value, int) and not isinstance(value, bool) and value in (0, 1),
+    "heard": lambda value: isinstance(value, list) and all(_is_name(name) for name in value),
+    "collecting": lambda value: isinstance(value, bool),
 }
 """What a frame says, and how to know that it is that."""
 
@@ -169,9 +173,9 @@ def turn(names: list[Name], call: int) -> list[Name]:
 
 
 def summary(rails: dict[str, list[dict[str, Any]]], listeners: dict[str, Listener]) -> list[dict[str, Any]]:
-    """The result: ``[{port, rails: [{rail, interface, up, carrier, raised}], heard: [{node, port, rails, near}], strangers: [{node, port, machine_id}], garbage}]``.
+    """The result: ``[{port, rails: [{rail, interface, up, carrier, raised}], heard: [{node, port, rails, near}], strangers, garbage}]``.
 
-    ``rails`` of a neighbour are this node's rails on which it was heard.
+    ``rails`` of a neighbour are this node's rails on which it was heard; ``strangers`` are ``{node, port, machine_id}``.
     """
     return [
         {

@@ -125,7 +125,9 @@ def _missing(wiring: list[Cable], planned: list[Cable], added: list[Cable], seen
         _differences(wiring, planned, "which can be a fabric too", f"Plug in what is missing, then {_HOW}.", answer)
 
 
-def _moves(nodes: Sequence[str], wiring: list[Cable], planned: list[Cable], moves: list[_wiring.Move], added: list[Cable], seen: Seen, answer: Answer) -> None:
+def _moves(
+    nodes: Sequence[str], wiring: list[Cable], planned: list[Cable], moves: list[_wiring.Move], added: list[Cable], seen: Seen, answer: Answer
+) -> None:
     """Cables that are to be moved, and then perhaps plugged in."""
     place = dict(moves)
     result = [cable(place.get(one, one), place.get(other, other)) for one, other in wiring] + added

@@ -61,7 +61,8 @@ class Answer:
 
 def unheard(answer: Answer, port: Port, expected: str, state: str) -> None:
     """Refuse a planned port on which nobody can be heard."""
-    found, fix = "no such port on the machine", "Power the machine off and on with the cable in: hot-plug power saving takes an empty port off the bus."
+    found = "no such port on the machine"
+    fix = "Power the machine off and on with the cable in: hot-plug power saving takes an empty port off the bus."
     if state == DOWN:
         found, fix = "that it is down", "Set fabric_neighbors_bring_up: true to have it raised meanwhile, or set its interfaces up."
     answer.refuse("unheard", join(port), expected, found, fix)

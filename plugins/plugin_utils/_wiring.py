@@ -122,7 +122,9 @@ def steps(moves: Sequence[Move]) -> list[str]:
             where.pop(done, None)
         if held:
             sentences.append(f"unplug the cable at {join(chain[0])} and hold its end")
-            sentences += [f"unplug the cable at {join(source)}, plug it into {join(target)}" for source, target in zip(chain[:0:-1], [chain[0], *chain[:1:-1]])]
+            sentences += [
+                f"unplug the cable at {join(source)}, plug it into {join(target)}" for source, target in zip(chain[:0:-1], [chain[0], *chain[:1:-1]])
+            ]
             sentences.append(f"plug the end in your hand into {join(chain[1])}")
         else:
             sentences += [f"unplug the cable at {join(source)}, plug it into {join(target)}" for source, target in zip(chain[-2::-1], chain[:0:-1])]

@@ -75,7 +75,9 @@ def hear(
                     "port": name,
                     "rails": rails,
                     "heard": [{"node": other[0], "port": other[1], "rails": ears, "near": me in passing} for other in joined.get(me, []) if ears],
-                    "strangers": [{"node": who, "port": "p0", "machine_id": machine} for where, (who, machine) in (strangers or {}).items() if port(where) == me],
+                    "strangers": [
+                        {"node": who, "port": "p0", "machine_id": machine} for where, (who, machine) in (strangers or {}).items() if port(where) == me
+                    ],
                     "lldp": [
                         {"system": system, "port": its, "forwards": forwards}
                         for where, systems in (lldp or {}).items()

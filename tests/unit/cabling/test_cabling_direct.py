@@ -118,7 +118,8 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
     "a missing cable": (RING, AS_PLANNED[:2], {}, "missing", [f"spark-1 p1 and spark-3 p0 - {BETWEEN} no link at either end. {PLUG}"], []),
     "a cable into nowhere": (
         RING, AS_PLANNED[:2], {"states": {"3.0": "link"}}, "missing",
-        [f"spark-1 p1 and spark-3 p0 - {BETWEEN} no link at spark-1 p1 and a link at spark-3 p0 and nobody who answers. Follow the cable from spark-3 p0: {FOLLOW}"],
+        [f"spark-1 p1 and spark-3 p0 - {BETWEEN} no link at spark-1 p1 and a link at spark-3 p0 and nobody who answers. Follow the cable from "
+         f"spark-3 p0: {FOLLOW}"],
         [],
     ),
     "a cable through which nothing passes": (
@@ -129,7 +130,8 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
     ),
     "no cable, and ports that are down": (
         PAIR, (), {"states": {"1.1": "down", "2.1": "down"}}, "missing",
-        [f"spark-1 p0 and spark-2 p0 - {BETWEEN} no link at either end. {PLUG} A cable in spark-1 p1 or spark-2 p1 is not seen, because the port is down."],
+        [f"spark-1 p0 and spark-2 p0 - {BETWEEN} no link at either end. {PLUG} A cable in spark-1 p1 or spark-2 p1 is not seen, because the port "
+         f"is down."],
         [],
     ),
     "a cable into a port that is down": (
@@ -138,7 +140,8 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
          f"Follow the cable from spark-2 p0: {FOLLOW} A cable in spark-1 p1 is not seen, because the port is down."],
         [],
     ),
-    "a planned second cable is missing": (TWO_CABLES, ("1.0=2.0",), {}, "missing", [f"spark-1 p1 and spark-2 p1 - {BETWEEN} no link at either end. {PLUG}"], []),
+    "a planned second cable is missing": (TWO_CABLES, ("1.0=2.0",), {}, "missing", [f"spark-1 p1 and spark-2 p1 - {BETWEEN} no link at either "
+                                                                                    f"end. {PLUG}"], []),
     "a planned port is down": (
         PAIR, (), {"states": {"2.0": "down"}}, "unheard",
         ["spark-2 p0 - expected spark-1 p0 at the other end, found that it is down. "
@@ -147,7 +150,8 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
     ),
     "a planned port is not there": (
         PAIR, (), {"states": {"2.0": "missing"}}, "unheard",
-        [f"spark-2 p0 - expected spark-1 p0 at the other end, found no such port on the machine. {POWER}: hot-plug power saving takes an empty port off the bus."],
+        [f"spark-2 p0 - expected spark-1 p0 at the other end, found no such port on the machine. {POWER}: hot-plug power saving takes an empty "
+         f"port off the bus."],
         [],
     ),
     "the other port at both ends": (
@@ -159,7 +163,8 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
     "the other port, because something else is in the planned one": (
         PAIR, ("1.1=2.0",), {"states": {"1.0": "link"}}, "other order",
         [f"cabling - expected spark-1 p0 to spark-2 p0, found spark-1 p1 to spark-2 p0, which is a fabric too. Either keep the cables: {CABLES}. "
-         "Or keep the plan: unplug the cable at spark-1 p0, whose other end does not answer; unplug the cable at spark-1 p1, plug it into spark-1 p0."],
+         "Or keep the plan: unplug the cable at spark-1 p0, whose other end does not answer; unplug the cable at spark-1 p1, plug it into "
+         "spark-1 p0."],
         [],
     ),
     "two ends swapped": (
@@ -178,8 +183,10 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
     ),
     "two cables between the same nodes of a ring, and an end in nowhere": (
         RING, ("1.0=2.1", "1.1=2.0"), {"states": {"3.0": "link"}}, "wrong",
-        ["cabling - expected a cable between every two nodes, found 2 cables between spark-1 and spark-2; none between spark-1 and spark-3; none between spark-2 and spark-3. "
-         "Do this in order: unplug the cable at spark-3 p0, whose other end does not answer; unplug the cable at spark-1 p1, plug it into spark-3 p1; "
+        ["cabling - expected a cable between every two nodes, found 2 cables between spark-1 and spark-2; none between spark-1 and spark-3; none "
+         "between spark-2 and spark-3. "
+         "Do this in order: unplug the cable at spark-3 p0, whose other end does not answer; unplug the cable at spark-1 p1, plug it into "
+         "spark-3 p1; "
          "plug a cable between spark-1 p1 and spark-3 p0."],
         [],
     ),
@@ -190,30 +197,37 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
     ),
     "a dead rail": (
         RING, AS_PLANNED, {"dead": [("2.0", 1)]}, "as planned", [],
-        [f"spark-2 p0 rail 1 (enP2p1s0f0np0) - expected to hear spark-3 p1 as the other rail does, found no link. {POWER}; half of the port seems dead."],
+        [f"spark-2 p0 rail 1 (enP2p1s0f0np0) - expected to hear spark-3 p1 as the other rail does, found no link. {POWER}; half of the port "
+         f"seems dead."],
     ),
     "a stranger by its own frames": (
         RING, AS_PLANNED[:2], {"states": {"3.0": "link"}, "strangers": {"3.0": ("gx10-7", MACHINE)}}, "foreign",
-        ["spark-3 p0 - expected spark-1 p1 at the other end, found gx10-7 p0. Plug the cable from spark-1 p1 in here, or add the machine to the inventory."],
+        ["spark-3 p0 - expected spark-1 p1 at the other end, found gx10-7 p0. Plug the cable from spark-1 p1 in here, or add the machine to the "
+         "inventory."],
         [],
     ),
     "a stranger by LLDP": (
         PAIR, (), {"states": {"1.0": "link"}, "lldp": {"1.0": [("nas", "eth0", False)]}}, "foreign",
-        ["spark-1 p0 - expected spark-2 p0 at the other end, found nas eth0. Plug the cable from spark-2 p0 in here, or add the machine to the inventory."],
+        ["spark-1 p0 - expected spark-2 p0 at the other end, found nas eth0. Plug the cable from spark-2 p0 in here, or add the machine to the "
+         "inventory."],
         [],
     ),
     "a machine of another cluster with the name of one of ours": (
         PAIR, (), {"states": {"1.0": "link"}, "strangers": {"1.0": ("spark-2", MACHINE)}}, "foreign",
-        ["spark-1 p0 - expected spark-2 p0 at the other end, found spark-2 p0. Plug the cable from spark-2 p0 in here, or add the machine to the inventory."],
+        ["spark-1 p0 - expected spark-2 p0 at the other end, found spark-2 p0. Plug the cable from spark-2 p0 in here, or add the machine to the "
+         "inventory."],
         [],
     ),
-    "a stranger in a port that is not planned": (PAIR, ("1.0=2.0",), {"states": {"1.1": "link"}, "strangers": {"1.1": ("x", MACHINE)}}, "as planned", [], []),
+    "a stranger in a port that is not planned": (
+        PAIR, ("1.0=2.0",), {"states": {"1.1": "link"}, "strangers": {"1.1": ("x", MACHINE)}}, "as planned", [], [],
+    ),
     "a node of ours that still works for an earlier run": (
         PAIR, ("1.0=2.0",), {"strangers": {"1.0": ("spark-2", f"{'spark-2':0<32}")}}, "as planned", [], [],
     ),
     "a switch by LLDP, in a planned port": (
         PAIR, ("1.0=2.0",), {"lldp": {"1.0": [("crs812", "qsfp56-dd-1-1", True)], "2.0": [("crs812", "qsfp56-dd-1-5", True)]}}, "switch",
-        ["spark-1 p0 and spark-2 p0 - expected cables without a switch, found the switch crs812 qsfp56-dd-1-1 and crs812 qsfp56-dd-1-5 between them. "
+        ["spark-1 p0 and spark-2 p0 - expected cables without a switch, found the switch crs812 qsfp56-dd-1-1 and crs812 qsfp56-dd-1-5 between "
+         "them. "
          "Join every two nodes by a cable of their own, or plan fabric_topology: switched_fabric."],
         [],
     ),
@@ -229,7 +243,9 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
          "Join every two nodes by a cable of their own, or plan fabric_topology: switched_fabric."],
         [],
     ),
-    "a switch in a port that is not planned": (PAIR, ("1.0=2.0",), {"states": {"1.1": "link"}, "lldp": {"1.1": [("lan", "1", True)]}}, "as planned", [], []),
+    "a switch in a port that is not planned": (
+        PAIR, ("1.0=2.0",), {"states": {"1.1": "link"}, "lldp": {"1.1": [("lan", "1", True)]}}, "as planned", [], [],
+    ),
     "a switch in one of three cables, perhaps": (
         RING, AS_PLANNED, {"near": AS_PLANNED[:2]}, "as planned", [],
         ["spark-1 p1 to spark-3 p0 - expected every frame to pass, as on the other cables, found frames missing that a switch keeps to itself. "
@@ -237,9 +253,11 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
     ),
     "a switch and swapped cables at once": (
         PAIR, ("1.0=1.1",), {"lldp": {"2.0": [("lan", "7", True)]}, "states": {"2.0": "link"}}, "wrong",
-        ["spark-2 p0 - expected spark-1 p0 at the other end, found the switch lan 7. Plug the cable from spark-1 p0 in here, or plan fabric_topology: switched_fabric.",
+        ["spark-2 p0 - expected spark-1 p0 at the other end, found the switch lan 7. Plug the cable from spark-1 p0 in here, or plan "
+         "fabric_topology: switched_fabric.",
          "cabling - expected a cable between every two nodes, found spark-1 p0 and spark-1 p1 on one cable; none between spark-1 and spark-2. "
-         f"Do this in order: unplug the cable at spark-1 p0, plug it into spark-2 p1. Then it is a fabric, in another order than planned: {CABLES}."],
+         f"Do this in order: unplug the cable at spark-1 p0, plug it into spark-2 p1. Then it is a fabric, in another order than planned: "
+         f"{CABLES}."],
         [],
     ),
     "a node is no part of the run": (
@@ -251,7 +269,8 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
         RING, ("1.0=2.0",), {"nodes": ("spark-1", "spark-2")}, "wrong",
         [f"spark-1 p0 - expected spark-2 p1 at the other end, found spark-2 p0. {ALL_NODES}",
          f"spark-2 p0 - expected spark-3 p1 at the other end, found spark-1 p0. {ALL_NODES}"],
-        ["spark-1 p1 - expected spark-3 p0 at the other end, found that spark-3 is no part of this run. Run again for all nodes to have it checked."],
+        ["spark-1 p1 - expected spark-3 p0 at the other end, found that spark-3 is no part of this run. Run again for all nodes to have it "
+         "checked."],
     ),
     "a node is no part of the run, and another cable is missing": (
         RING, (), {"nodes": ("spark-1", "spark-2")}, "missing",
@@ -277,7 +296,8 @@ def test_a_rail_that_is_down_or_silent_is_told_so() -> None:
     assert _cabling.verdict(PAIR, results)["warnings"] == [
         "spark-1 p0 rail 1 (enP2p1s0f0np0) - expected to hear spark-2 p0 as the other rail does, found that it is down. "
         "Set it up: ip link set dev enP2p1s0f0np0 up. Its twin is.",
-        f"spark-2 p0 rail 1 (enP2p1s0f0np0) - expected to hear spark-1 p0 as the other rail does, found silence. {POWER}; half of the port seems dead.",
+        f"spark-2 p0 rail 1 (enP2p1s0f0np0) - expected to hear spark-1 p0 as the other rail does, found silence. {POWER}; half of the port seems "
+        f"dead.",
     ]
 
 

@@ -23,18 +23,26 @@ FOUR = plan(
     ],
     CRS812,
 )
-TWO = plan("switched_fabric", PAIR_NODES, [{"switch": "crs812", "cage": "qsfp56-dd-1", "breakout": "2x200G", "to": ["spark-1.p0", "spark-2.p0"]}], CRS812)
+CAGE = {"switch": "crs812", "cage": "qsfp56-dd-1", "breakout": "2x200G", "to": ["spark-1.p0", "spark-2.p0"]}
+TWO = plan("switched_fabric", PAIR_NODES, [CAGE], CRS812)
 UNMANAGED = plan("switched_fabric", PAIR_NODES, [{"switch": "tor", "to": ["spark-1.p0", "spark-2.p0"]}], [{"name": "tor", "managed": False}])
 APART = plan(
     "switched_fabric",
     PAIR_NODES,
-    [{"switch": name, "cage": f"qsfp28-{number}", "to": [f"spark-{number}.{port}"]} for name, port in (("west", "p0"), ("east", "p1")) for number in (1, 2)],
+    [
+        {"switch": name, "cage": f"qsfp28-{number}", "to": [f"spark-{number}.{port}"]}
+        for name, port in (("west", "p0"), ("east", "p1"))
+        for number in (1, 2)
+    ],
     [{"name": "west", "model": "CRS504"}, {"name": "east", "model": "CRS504"}],
 )
 TWICE = plan(
     "switched_fabric",
     PAIR_NODES,
-    [{"switch": "west", "cage": f"qsfp28-{number}", "to": [end]} for number, end in enumerate(("spark-1.p0", "spark-2.p0", "spark-1.p1", "spark-2.p1"), 1)],
+    [
+        {"switch": "west", "cage": f"qsfp28-{number}", "to": [end]}
+        for number, end in enumerate(("spark-1.p0", "spark-2.p0", "spark-1.p1", "spark-2.p1"), 1)
+    ],
     [{"name": "west", "model": "CRS504"}],
 )
 ALL = "1.0=2.0=3.0=4.0"
@@ -45,11 +53,14 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
     "two hear each other": (TWO, ("1.0=2.0",), BEHIND, "as planned", [], []),
     "both uplinks of each node into one switch": (TWICE, ("1.0=2.0=1.1=2.1",), BEHIND, "as planned", [], []),
     "two switches apart": (APART, ("1.0=2.0", "1.1=2.1"), BEHIND, "as planned", [], []),
-    "a switch that tells its name and leg": (FOUR, (ALL,), {**BEHIND, "lldp": {"1.0": [("crs812", "bridge/qsfp56-dd-1-1", True)]}}, "as planned", [], []),
+    "a switch that tells its name and leg": (
+        FOUR, (ALL,), {**BEHIND, "lldp": {"1.0": [("crs812", "bridge/qsfp56-dd-1-1", True)]}}, "as planned", [], [],
+    ),
     "a switch with names of its own": (FOUR, (ALL,), {**BEHIND, "lldp": {"1.0": [("MikroTik", "ether1", True)]}}, "as planned", [], []),
     "no link": (
         FOUR, ("1.0=2.0=3.0",), BEHIND, "missing",
-        ["spark-4 p0 - expected a link to crs812 qsfp56-dd-2-5, found none. Plug the cable in at both ends, or look what the switch says about crs812 qsfp56-dd-2-5."], [],
+        ["spark-4 p0 - expected a link to crs812 qsfp56-dd-2-5, found none. Plug the cable in at both ends, or look what the switch says about "
+         "crs812 qsfp56-dd-2-5."], [],
     ),
     "a link, and nobody who answers": (
         FOUR, ("1.0=2.0=3.0",), {**BEHIND, "states": {"4.0": "link"}}, "missing",
@@ -68,7 +79,8 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
     ),
     "two networks instead of one": (
         FOUR, ("1.0=2.0", "3.0=4.0"), BEHIND, "wrong",
-        ["crs812 - expected one network for all its nodes, found 2 that do not hear each other: spark-1 p0 and spark-2 p0; spark-3 p0 and spark-4 p0. "
+        ["crs812 - expected one network for all its nodes, found 2 that do not hear each other: spark-1 p0 and spark-2 p0; spark-3 p0 and "
+         "spark-4 p0. "
          "Look whether all legs are in one bridge and one VLAN, and whether the switches are joined."], [],
     ),
     "a cable past the switch": (
@@ -84,7 +96,8 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
     "two nodes on a switch of another brand that passes every frame": (UNMANAGED, ("1.0=2.0",), {"near": True}, "as planned", [], []),
     "two switches that should be apart": (
         APART, ("1.0=2.0=1.1=2.1",), BEHIND, "as planned", [],
-        ["west and east - expected networks apart from each other, found one that joins them. Plan the cable that joins them ({between: [...]}), or unplug it."],
+        ["west and east - expected networks apart from each other, found one that joins them. Plan the cable that joins them ({between: [...]}), "
+         "or unplug it."],
     ),
     "another leg than planned": (
         FOUR, (ALL,), {**BEHIND, "lldp": {"1.0": [("crs812", "qsfp56-dd-1-5", True)]}}, "as planned", [],
@@ -98,7 +111,8 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
     ),
     "a machine of another cluster on the switch": (
         FOUR, (ALL,), {**BEHIND, "strangers": {"1.0": ("gx10-7", "f" * 32)}}, "as planned", [],
-        ["spark-1 p0 - expected nodes of the inventory alone in its network, found gx10-7 p0. Add it to the inventory, or keep it apart by a VLAN of its own."],
+        ["spark-1 p0 - expected nodes of the inventory alone in its network, found gx10-7 p0. Add it to the inventory, or keep it apart by a "
+         "VLAN of its own."],
     ),
     "a dead rail": (
         FOUR, (ALL,), {**BEHIND, "dead": [("1.0", 1)]}, "as planned", [],

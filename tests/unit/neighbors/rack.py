@@ -95,7 +95,7 @@ class Rack:
             time.sleep(0.05)
         raise TimeoutError("a link stays down")
 
-    def start(self, node: str, planned: dict[str, Any], carrier_wait: float = 1.0, listen: float = 2.0, run: str = "run-1") -> Run:
+    def start(self, node: str, planned: dict[str, Any], carrier_wait: float = 1.0, listen: float = 3.0, run: str = "run-1") -> Run:
         """Begin to call and to listen on a node."""
         folder = self.folder / f"{node}-{run}"
         folder.mkdir()

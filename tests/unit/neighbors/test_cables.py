@@ -17,7 +17,8 @@ from rack import RAILS, SWITCH, Rack, Run, elapsed, heard, ip, why_not
 
 NODES = ("spark-1", "spark-2", "spark-3")
 RING = [(("spark-1", "p0"), ("spark-2", "p1")), (("spark-2", "p0"), ("spark-3", "p1")), (("spark-3", "p0"), ("spark-1", "p1"))]
-PLANNED = {node: {port: next(list(b if a == (node, port) else a) for a, b in RING if (node, port) in (a, b)) for port in ("p0", "p1")} for node in NODES}
+PEERS = {end: list(other) for ends in RING for end, other in (ends, ends[::-1])}
+PLANNED = {node: {port: PEERS[node, port] for port in ("p0", "p1")} for node in NODES}
 REASON = why_not()
 
 pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
@@ -34,13 +35,13 @@ def rack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rack]:
 class Runs:
     """The workers of one test."""
 
-    def __init__(self, rack: Rack) -> None:
-        self.rack, self.runs = rack, dict[str, Run]()
+    def __init__(self, rack: Rack, name: str) -> None:
+        self.rack, self.name, self.runs = rack, name, dict[str, Run]()
 
     def start(self, *nodes: str, **settings: Any) -> None:
         """Begin on nodes, with the plan of the ring."""
         for node in nodes:
-            self.runs[node] = self.rack.start(node, PLANNED[node], run=f"run-{id(self)}", **settings)
+            self.runs[node] = self.rack.start(node, PLANNED[node], run=self.name, **settings)
 
     def collect(self, *nodes: str) -> dict[str, dict[str, dict[str, Any]]]:
         """Collect on nodes, one after the other; ``{node: {port: …}}``."""
@@ -59,28 +60,26 @@ class Runs:
 
 
 @pytest.fixture
-def runs(rack: Rack) -> Iterator[Runs]:
+def runs(rack: Rack, request: pytest.FixtureRequest) -> Iterator[Runs]:
     """No cable and no worker yet."""
     rack.plug()
-    made = Runs(rack)
+    made = Runs(rack, request.node.name.replace("_", "-")[:40])
     yield made
     for run in made.runs.values():
         run.end()
 
 
-AS_PLANNED = {
-    f"{node} {port}": {f"{other} {name}": [0, 1]} for a, b in RING for (node, port), (other, name) in ((a, b), (b, a))
-}
+AS_PLANNED = {f"{node} {port}": {f"{other} {name}": [0, 1]} for a, b in RING for (node, port), (other, name) in ((a, b), (b, a))}
 
 
-def test_three_nodes_collected_one_after_the_other_know_the_ring_in_less_than_two_seconds(runs: Runs) -> None:
+def test_three_nodes_collected_one_after_the_other_know_the_ring_before_they_would_give_up(runs: Runs) -> None:
     runs.rack.plug(*RING)
     runs.rack.settle()
-    runs.start(*NODES, carrier_wait=20.0, listen=3.0)
+    runs.start(*NODES, carrier_wait=20.0)
     time.sleep(0.5)
     began = time.monotonic()
     found = runs.collect(*NODES)
-    assert elapsed(began) < 2.0
+    assert elapsed(began) < 3.0
     assert {f"{node} {port}": heard(data) for node, ports in found.items() for port, data in ports.items()} == AS_PLANNED
     assert all(name["near"] for ports in found.values() for data in ports.values() for name in data["heard"])
     assert found["spark-1"]["p0"]["rails"] == [
@@ -98,14 +97,14 @@ def test_a_worker_waits_for_a_node_that_begins_late(runs: Runs) -> None:
 
 def test_a_carrier_that_is_coming_is_waited_for(runs: Runs) -> None:
     runs.rack.plug(*RING[:1])
-    runs.start(*NODES, carrier_wait=10.0)
+    runs.start(*NODES, carrier_wait=20.0)
     for node in NODES:
         runs.runs[node].collect()
     time.sleep(1.5)
     runs.rack.plug(*RING)
     began = time.monotonic()
     assert runs.map(*NODES) == AS_PLANNED
-    assert elapsed(began) < 3.0
+    assert elapsed(began) < 10.0
 
 
 def test_where_nobody_is_the_worker_says_so_after_its_time(runs: Runs) -> None:
@@ -120,7 +119,7 @@ def test_where_nobody_is_the_worker_says_so_after_its_time(runs: Runs) -> None:
 
 def test_behind_a_switch_everybody_is_heard_and_nobody_is_near(runs: Runs) -> None:
     runs.rack.plug([(node, "p0") for node in NODES], bridge=SWITCH)
-    runs.start(*NODES, listen=3.0)
+    runs.start(*NODES)
     found = runs.collect(*NODES)
     assert {node: heard(ports["p0"]) for node, ports in found.items()} == {
         node: {f"{other} p0": [0, 1] for other in NODES if other != node} for node in NODES

@@ -65,7 +65,8 @@ def test_a_name_with_odd_characters_is_made_fit_to_be_shown() -> None:
 
 
 def test_what_both_know_is_told_once(fixtures: Path) -> None:
-    answers = {"networkctl": output(fixtures, "networkctl-lldp-systemd257.json"), "nmcli": output(fixtures, "nmcli-device-lldp-1.52.txt") + "b:x:2:y:128 (station-only)\n"}
+    nmcli = output(fixtures, "nmcli-device-lldp-1.52.txt") + "b:x:2:y:128 (station-only)\n"
+    answers = {"networkctl": output(fixtures, "networkctl-lldp-systemd257.json"), "nmcli": nmcli}
     machine = Machine(runner=lambda argv, timeout: Result(tuple(argv), 0, answers[argv[0]]))
     assert lldp.read(machine) == {"enp1s0f0np0": [CRS812], "b": [{"system": "y", "port": "2", "forwards": False}]}
 

@@ -21,12 +21,13 @@ from ansible_collections.gb10.cluster.plugins.module_utils._command import Resul
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._machine import Machine
 
 MACHINE_ID = "1" * 32
-PORTS = {"p0": {"peer": {"node": "spark-2", "port": "p1"}, "speed": "200G", "rails": []}, "p1": {"peer": {"switch": "crs812", "leg": "qsfp56-dd-1-1"}}}
+PORTS = {"p0": {"peer": {"node": "spark-2", "port": "p1"}, "speed": "200G"}, "p1": {"peer": {"switch": "crs812", "leg": "qsfp56-dd-1-1"}}}
 REQUEST = _neighbors.Request("run-1", "spark-1", PORTS, {}, True, 20, 3, 300)
 FUNCTIONS = {"enp1s0f0np0": ("0000:01:00.0", "p0"), "enP2p1s0f0np0": ("0002:01:00.0", "p0"), "enp1s0f1np1": ("0000:01:00.1", "p1")}
 FOUND = {"p0": {0: "enp1s0f0np0", 1: "enP2p1s0f0np0"}, "p1": {0: "enp1s0f1np1"}}
 UP, DOWN = "0x1003", "0x1002"
-HEARD = [{"port": "p0", "rails": [{"rail": 0, "interface": "enp1s0f0np0"}, {"rail": 1, "interface": "enP2p1s0f0np0"}], "heard": [], "strangers": [], "garbage": 0}]
+RAILS = [{"rail": 0, "interface": "enp1s0f0np0"}, {"rail": 1, "interface": "enP2p1s0f0np0"}]
+HEARD = [{"port": "p0", "rails": RAILS, "heard": [], "strangers": [], "garbage": 0}]
 
 
 class Node:
@@ -121,7 +122,8 @@ def test_the_worker_is_told_every_interface_and_whom_each_port_is_to_hear(node: 
         "carrier_wait": 20,
         "listen": 3,
     }
-    assert [stat.S_IMODE(path.stat().st_mode) for path in (node.run_folder, folder, folder / "job.json", folder / "worker.py")] == [0o700, 0o700, 0o600, 0o600]
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (node.run_folder, folder, folder / "job.json", folder / "worker.py")]
+    assert modes == [0o700, 0o700, 0o600, 0o600]
     compile((folder / "worker.py").read_text(), "worker.py", "exec")
 
 
@@ -177,7 +179,8 @@ def test_other_runs_are_ended_before_and_leave_nothing(node: Node) -> None:
 def test_a_machine_without_systemd_is_told_and_keeps_nothing(node: Node) -> None:
     node.answers["systemd-run"] = Result((), 1, "", "System has not been booted with systemd as init system (PID 1). Can't operate.\n")
     assert _neighbors.start(REQUEST, node.machine, node.root) == (
-        "neighbour discovery - expected a transient systemd unit, found System has not been booted with systemd as init system (PID 1). Can't operate. "
+        "neighbour discovery - expected a transient systemd unit, found System has not been booted with systemd as init system (PID 1). Can't "
+        "operate. "
         "Look at systemctl status; this needs a running systemd."
     )
     assert list(node.run_folder.iterdir()) == []
@@ -210,7 +213,8 @@ def test_what_was_heard_is_collected_with_lldp_and_everything_is_removed(node: N
 def test_a_node_that_was_not_started_is_told(node: Node) -> None:
     assert _neighbors.collect("run-1", node.machine, node.root) == (
         {},
-        "run run-1 - expected a worker on this node, found none. Run phase start with the same run_id on all nodes first, and no other run at the same time.",
+        "run run-1 - expected a worker on this node, found none. Run phase start with the same run_id on all nodes first, and no other run at "
+        "the same time.",
     )
 
 

@@ -117,7 +117,8 @@ def test_only_what_is_new_is_news() -> None:
     listener = worker.Listener({0, 1}, True, None)
     near = worker.encode(MAC, worker.NEAR, SAID)
     seen = []
-    for now, rail, frame in [(1, 0, saying(heard=[])), (2, 0, saying(heard=[])), (3, 0, GOOD), (4, 0, near), (5, 0, GOOD), (6, 1, GOOD), (7, 0, raw(b"")), (8, 1, GOOD)]:
+    deaf = saying(heard=[])
+    for now, (rail, frame) in enumerate([(0, deaf), (0, deaf), (0, GOOD), (0, near), (0, GOOD), (1, GOOD), (0, raw(b"")), (1, GOOD)], start=1):
         worker.take(listener, JOB, "p0", rail, frame, float(now))
         seen.append(listener.news_at)
     assert seen == [1, 1, 3, 4, 4, 6, 6, 6]
@@ -217,7 +218,10 @@ def test_the_result_tells_every_port_its_rails_and_who_was_heard() -> None:
         {
             "port": "p0",
             "rails": [{"rail": 0, "interface": "a", "up": True}, {"rail": 1, "interface": "b", "up": True}],
-            "heard": [{"node": "spark-2", "port": "p1", "rails": [0], "near": False}, {"node": "spark-3", "port": "p0", "rails": [0, 1], "near": True}],
+            "heard": [
+                {"node": "spark-2", "port": "p1", "rails": [0], "near": False},
+                {"node": "spark-3", "port": "p0", "rails": [0, 1], "near": True},
+            ],
             "strangers": [{"node": "x", "port": "p0", "machine_id": "3" * 32}],
             "garbage": 2,
         },
