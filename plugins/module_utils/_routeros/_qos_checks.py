@@ -17,6 +17,8 @@ FLOORS: dict[str, str] = {"cpss": "7.23", "bc2": "7.20"}
 def refusals(name: str, found: Device, have: Have, want: Want) -> list[str]:
     """Everything that forbids the wanted level, with what to do. ``name`` is how messages call the switch."""
     known = {row["name"] for row in have.ports}
+    if want.level == "none" and not known:
+        return []
     refused = [
         message(f"{name}: port {port}", "a port of this switch", "none of that name", "Correct fabric_cables.")
         for port in [*want.legs, *want.lanes] if port not in known
@@ -65,6 +67,15 @@ def problems(name: str, have: Have, want: Want) -> list[str]:
         message(f"{name}: {what}", "ECN at work (ecn-actual)", "off", "Upgrade RouterOS: this version does not mark on this chip.")
         for what, row in rows if flag(row.get("ecn")) and flag(row.get("ecn-actual")) is False
     ]
+
+
+def kept(name: str, found: Device, have: Have) -> list[str]:
+    """What level ``none`` leaves behind."""
+    if found.group == "cpss" or not any(flag(row.get("qos-hw-offloading")) for row in have.chips):
+        return []
+    return [message(
+        f"{name}: qos-hw-offloading", "no, as on a new switch", "yes",
+        "Nothing to do: it is harmless; switching it off takes /interface/ethernet/switch set qos-hw-offloading=no and a reboot.")]
 
 
 def _profiles(name: str, have: Have, want: Want) -> list[str]:

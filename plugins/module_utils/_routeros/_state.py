@@ -11,7 +11,8 @@ from collections.abc import Callable
 from ._command import address
 from ._device import Device, device
 from ._facts import Ports, leaders
-from ._qos import QOS, Have
+from ._qos import Have
+from ._qos_view import MENUS, have
 from ._rows import Row, flag
 from ._session import ConnectionLost, Session, SwitchError
 
@@ -44,15 +45,7 @@ class Reader:
 
     def qos(self) -> Have:
         """The QoS menus of the switch chip."""
-        return Have(
-            profiles=self.rows(f"{QOS}/profile"),
-            map_ip=self.rows(f"{QOS}/map/ip"),
-            pfc=self.rows(f"{QOS}/priority-flow-control"),
-            queues=self.rows(f"{QOS}/tx-manager/queue"),
-            ports=self.rows(f"{QOS}/port"),
-            chips=self.rows("/interface/ethernet/switch"),
-            discovery=self.record("/ip/neighbor/discovery-settings"),
-        )
+        return have({menu: self.rows(menu, singleton) for menu, singleton in MENUS.items()})
 
     def ports(self, links: bool = False, roles: bool = False, hosts: bool = False) -> Ports:
         """The menus that describe ports; ``links``, ``roles`` and ``hosts`` cost one more answer per leg, per running member, or one."""
