@@ -26,7 +26,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 ARMED, FIRING, CONFIRMED = "armed.json", "firing.json", "confirmed.json"
-LOCK = "/run/gb10-link.lock"
 SETTLE = 8.0
 """Seconds that networkd or NetworkManager get to bring an interface's own addresses back before they are added by hand."""
 DEFAULT_MTU = 1500
@@ -156,9 +155,9 @@ class Machine:
             yield folder
 
     @contextlib.contextmanager
-    def locked(self, wait: float) -> Iterator[bool]:
-        """Hold the lock of the link code; yields False when another run still has it after ``wait`` seconds."""
-        with open(LOCK, "w", encoding="ascii") as file:
+    def locked(self, path: str, wait: float) -> Iterator[bool]:
+        """Hold the lock on a file; yields False when another run still has it after ``wait`` seconds."""
+        with open(path, "w", encoding="ascii") as file:
             until, held = time.monotonic() + wait, False
             while not held:
                 try:
@@ -339,9 +338,12 @@ def vanish(machine: Machine, folder: str, data: dict[str, Any]) -> None:
 
 def main(argv: Sequence[str]) -> int:
     """Run as the script that lies beside the data; a module that still holds the lock gets ten seconds to notice."""
-    machine = Machine()
-    with machine.locked(10.0):
-        outcome = fire(machine, os.path.dirname(os.path.abspath(argv[0])), boot=argv[1:] == ["boot"])
+    machine, folder = Machine(), os.path.dirname(os.path.abspath(argv[0]))
+    found = [content for name in (ARMED, FIRING, CONFIRMED) if (content := machine.read(f"{folder}/{name}")) is not None]
+    if not found:
+        return 0
+    with machine.locked(json.loads(found[0])["lock"], 10.0):
+        outcome = fire(machine, folder, boot=argv[1:] == ["boot"])
     return 1 if outcome and outcome["problems"] else 0
 
 

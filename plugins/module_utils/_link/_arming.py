@@ -20,6 +20,7 @@ from ansible_collections.gb10.cluster.plugins.module_utils._rollback import Mach
 UNIT = "gb10-rollback"
 BOOT_UNIT = f"/etc/systemd/system/{UNIT}-boot.service"
 BOOT_LINK = f"/etc/systemd/system/multi-user.target.wants/{UNIT}-boot.service"
+LOCK = "/run/gb10-link.lock"
 LAST = "/var/lib/gb10/last-rollback.json"
 RESULT = f"{ROLLBACK_DIR}/result.json"
 SCRIPT = f"{ROLLBACK_DIR}/restore.py"
@@ -60,7 +61,7 @@ def arm(machine: Machine, run_id: str, timeout: int, paths: list[str], commands:
     python = sys.executable or "/usr/bin/python3"
     new = f"{ROLLBACK_DIR}.new"
     data: dict[str, Any] = {"id": run_id, "deadline": machine.now() + timeout, "interfaces": sorted(live), "files": [], "commands": commands, "live": live}
-    data.update(unit=UNIT, boot_files=[BOOT_LINK, BOOT_UNIT], last=LAST)
+    data.update(unit=UNIT, boot_files=[BOOT_LINK, BOOT_UNIT], last=LAST, lock=LOCK)
     timer = ["systemd-run", "--quiet", "--collect", f"--unit={UNIT}", f"--on-active={timeout}", "--timer-property=AccuracySec=100ms"]
     try:
         machine.remove(new)

@@ -59,7 +59,7 @@ def run(machine: Machine, options: Options, check_mode: bool, collect: Callable[
 
     :param collect: reads the facts of this machine, given the names of renamed devices.
     """
-    with machine.locked(BUSY) as alone:
+    with machine.locked(_arming.LOCK, BUSY) as alone:
         if not alone:
             raise Refused([message("connectx_link", "one run at a time", "another one at work on this machine", "Wait for it to end.")])
         if options["state"] == "confirmed":

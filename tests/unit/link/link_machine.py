@@ -191,7 +191,7 @@ class FakeMachine(Machine):
         self.files = {path: entry for path, entry in self.files.items() if not path.startswith("/tmp/scratch/")}
 
     @contextlib.contextmanager
-    def locked(self, wait: float) -> Iterator[bool]:
+    def locked(self, path: str, wait: float) -> Iterator[bool]:
         yield True
 
     def run(self, argv: Sequence[str], timeout: float = 30.0) -> Result:
