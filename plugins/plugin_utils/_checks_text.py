@@ -10,6 +10,18 @@ from typing import Any
 STATUSES = ("pass", "warn", "fail", "skip")
 
 
+def machines(connectx: dict[str, Any]) -> list[str]:
+    """One line per node that says what machine it is, so that nobody takes a simulated one for a real one.
+
+    :param connectx: ``{node: result of connectx_info}``.
+    """
+    lines = []
+    for node, answer in connectx.items():
+        platform = (answer.get("connectx") or {}).get("platform") or {}
+        lines.append(f"{node}: {platform.get('vendor') or 'unknown vendor'} {platform.get('product') or ''}".rstrip())
+    return lines
+
+
 def table(results: list[dict[str, Any]], told: list[str]) -> list[str]:
     """One line per check with the number of results of each status, then the messages of the results whose status is in ``told``.
 
