@@ -53,6 +53,7 @@ options:
     default: 30
 seealso:
   - module: gb10.cluster.mikrotik_info
+  - module: gb10.cluster.mikrotik_bridge
 """
 
 EXAMPLES = r"""

@@ -28,6 +28,10 @@ options:
     elements: str
     choices: [link, rstp, hosts, qos, safe_mode]
     default: [link, rstp, hosts, qos, safe_mode]
+seealso:
+  - module: gb10.cluster.mikrotik_breakout
+  - module: gb10.cluster.mikrotik_bridge
+  - module: gb10.cluster.mikrotik_roce
 """
 
 EXAMPLES = r"""

@@ -52,7 +52,7 @@ options:
     default: refuse
 notes:
   - Changing a queue stops transmission of the whole switch for a moment. A queue that is right is not written.
-  - The hosts must mark and map the same way. Otherwise queue 3 stays empty.
+  - The hosts must mark and map the same way, see M(gb10.cluster.connectx_qos). Otherwise queue 3 stays empty.
 seealso:
   - module: gb10.cluster.mikrotik_info
   - module: gb10.cluster.mikrotik_bridge

@@ -1,0 +1,78 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The node as ``_host.py`` changes it: files, commands, units and the kernel's files, below a root."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable
+
+from ansible_collections.gb10.cluster.plugins.module_utils._roce import _worker
+
+
+class Node:
+    """Everything is below ``root``; commands go through ``run``."""
+
+    def __init__(self, root: str = "", run: Callable[[list[str]], _worker.Done] = _worker.run) -> None:
+        """``root``: folder that stands for ``/``, without a slash at its end."""
+        self.root, self.run = root, run
+
+    def text(self, path: str) -> str | None:
+        """Content of a file; None when there is none."""
+        try:
+            with open(self.root + path, encoding="utf-8") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a file, folder or link."""
+        return os.path.lexists(self.root + path)
+
+    def replace(self, path: str, content: str | None) -> None:
+        """Make a file have this content in one step, or remove it with the folders that become empty."""
+        full = self.root + path
+        if content is None:
+            if os.path.lexists(full):
+                os.unlink(full)
+                self._remove_if_empty(os.path.dirname(full))
+            return
+        os.makedirs(os.path.dirname(full), mode=0o755, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=os.path.dirname(full), prefix=".gb10-")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(content)
+            os.fchmod(file.fileno(), 0o644)
+        os.replace(name, full)
+
+    @staticmethod
+    def _remove_if_empty(folder: str) -> None:
+        """Folders of ours alone: ``gb10`` at the end of the path."""
+        if os.path.basename(folder) == "gb10" and not os.listdir(folder):
+            os.rmdir(folder)
+
+    def write_tos(self, device: str, value: int) -> None:
+        """Set RDMA-CM's default type of service of a device."""
+        _worker.write_tos(device, value, self.root)
+
+    def systemctl(self, verb: str, interface: str, strict: bool = True) -> None:
+        """Enable or disable the unit of an interface. Raises OSError when that fails and ``strict`` is set."""
+        done = self.run(["systemctl", verb, f"gb10-qos@{escape(interface)}.service"])
+        if strict and done.rc != 0:
+            raise OSError(f"systemctl {verb} gb10-qos@{escape(interface)}.service: {done.err.strip() or done.rc}")
+
+    def reload(self) -> None:
+        """Let systemd read its unit files anew."""
+        self.run(["systemctl", "daemon-reload"])
+
+    def is_enabled(self, interface: str) -> bool:
+        """Whether the unit of an interface starts with its device."""
+        name = escape(interface)
+        return self.exists(f"/etc/systemd/system/sys-subsystem-net-devices-{name}.device.wants/gb10-qos@{name}.service")
+
+
+def escape(interface: str) -> str:
+    """An interface's name as systemd writes it into a unit's name (systemd.unit, string escaping)."""
+    return re.sub(r"[^A-Za-z0-9:_.]", lambda found: f"\\x{ord(found[0]):02x}", interface)
