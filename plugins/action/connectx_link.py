@@ -23,7 +23,7 @@ FIRST_RUN = 120
 """Seconds for the first execution beside its own time limit: reading the machine, waiting for another run, arming, reading back."""
 LOGIN = 30
 """Seconds for one attempt to log in and confirm: the connection itself has no limit once it stands and the network goes away."""
-RETURN = 45
+COMING_BACK = 45
 """Seconds after the deadline in which the rollback brings the machine back, at most."""
 STRANGE = 3
 """Answers in a row that are not the module's (no interpreter, no right to become root) until there is no point in asking again."""
@@ -92,7 +92,9 @@ class ActionModule(ActionBase):
             return {**result, **second}
         if first and not rollback:
             return {**result, **first}
-        found, fix = ("none", "The rollback should have put the old state back; look at the machine's own console.") if second is None else ("one too late", "Nothing was changed.")
+        found, fix = "one too late", "Nothing was changed."
+        if second is None:
+            found, fix = "none", "The rollback should have put the old state back; look at the machine's own console."
         raise AnsibleConnectionFailure(message("connection", "an answer before or after the rollback fires", found, fix)) from lost
 
     def _never_logged_in(self, error: BaseException) -> bool:
@@ -103,7 +105,7 @@ class ActionModule(ActionBase):
     def _confirm(self, rollback: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any] | None:
         """Log in anew until the module there answers: that it confirmed, or what happened instead. None when it does not answer for good."""
         arguments = {"state": "confirmed", "run_id": rollback["id"]}
-        end = time.monotonic() + rollback["seconds_left"] + RETURN
+        end = time.monotonic() + rollback["seconds_left"] + COMING_BACK
         strange = 0
         while time.monotonic() < end and strange < STRANGE:
             try:

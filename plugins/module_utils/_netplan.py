@@ -50,7 +50,8 @@ def document(rails: Iterable[Rail], backend: str) -> str:
         lines += [f"      {line}" for line in _COMMON]
         lines += [f"      addresses: [{rail.cidr}]", f"      mtu: {rail.mtu}"]
         if networkmanager:
-            lines += ["      networkmanager:", f"        uuid: {connection_uuid(rail.interface)}", "        passthrough:", *(f"          {line}" for line in _PASSTHROUGH[rail.link_local])]
+            lines += ["      networkmanager:", f"        uuid: {connection_uuid(rail.interface)}", "        passthrough:"]
+            lines += [f"          {line}" for line in _PASSTHROUGH[rail.link_local]]
         else:
             lines += [f"      {line}" for line in (*_ADDRESSING[rail.link_local], "accept-ra: false", "ignore-carrier: true")]
     return "\n".join([*lines, ""])

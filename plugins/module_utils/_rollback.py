@@ -4,7 +4,8 @@
 """The automatic rollback: puts a node's old files and the old live state of its interfaces back.
 
 This file is a script as well. Arming copies its text beside the data, and the copy runs by itself (``restore.py fire|boot``) when the
-module that armed it is long gone; so it imports the standard library alone, and every path and command comes from the data:
+module that armed it is long gone; so it is one file that imports the standard library alone (and longer than others for it), and every path
+and command comes from the data:
 
 ``armed.json``: ``{id, deadline, interfaces, files: [entry], commands: [{argv, boot}], live: {interface: Live}, unit, boot_files, last}``.
 It is renamed to ``firing.json`` or ``confirmed.json`` by whoever comes first: the rename is the lock between the timer and the module.
@@ -60,7 +61,14 @@ class Machine:
         environment = {**os.environ, "LC_ALL": "C", "PATH": path}
         try:
             done = subprocess.run(
-                list(argv), stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout, env=environment, encoding="utf-8", errors="replace", check=False
+                list(argv),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=timeout,
+                env=environment,
+                encoding="utf-8",
+                errors="replace",
+                check=False,
             )
         except subprocess.TimeoutExpired:
             return Result(124, "", "no answer in time")
@@ -348,4 +356,4 @@ def main(argv: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv))
+    raise SystemExit(main(sys.argv))

@@ -60,8 +60,18 @@ def arm(machine: Machine, run_id: str, timeout: int, paths: list[str], commands:
     """
     python = sys.executable or "/usr/bin/python3"
     new = f"{ROLLBACK_DIR}.new"
-    data: dict[str, Any] = {"id": run_id, "deadline": machine.now() + timeout, "interfaces": sorted(live), "files": [], "commands": commands, "live": live}
-    data.update(unit=UNIT, boot_files=[BOOT_LINK, BOOT_UNIT], last=LAST, lock=LOCK)
+    data: dict[str, Any] = {
+        "id": run_id,
+        "deadline": machine.now() + timeout,
+        "interfaces": sorted(live),
+        "files": [],
+        "commands": commands,
+        "live": live,
+        "unit": UNIT,
+        "boot_files": [BOOT_LINK, BOOT_UNIT],
+        "last": LAST,
+        "lock": LOCK,
+    }
     timer = ["systemd-run", "--quiet", "--collect", f"--unit={UNIT}", f"--on-active={timeout}", "--timer-property=AccuracySec=100ms"]
     try:
         machine.remove(new)

@@ -9,11 +9,10 @@ import fnmatch
 import ipaddress
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Optional
 
 from ansible_collections.gb10.cluster.plugins.module_utils import _netplan
-from ansible_collections.gb10.cluster.plugins.module_utils._connectx import _names
-from ansible_collections.gb10.cluster.plugins.module_utils._connectx._types import Connectx
+from ansible_collections.gb10.cluster.plugins.module_utils._connectx._types import Claim, Connectx
 from ansible_collections.gb10.cluster.plugins.module_utils._link import _desired, _live, _record, _refusals
 from ansible_collections.gb10.cluster.plugins.module_utils._link._arming import plain
 from ansible_collections.gb10.cluster.plugins.module_utils._link._rail import Rail
@@ -21,7 +20,7 @@ from ansible_collections.gb10.cluster.plugins.module_utils._link._live import St
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
 from ansible_collections.gb10.cluster.plugins.module_utils._rollback import Machine, Meta, addresses
 
-Content = tuple[bytes, Meta] | None
+Content = Optional[tuple[bytes, Meta]]
 """New content of a file with its attributes (mtime 0 is now); None removes it."""
 
 
@@ -53,52 +52,72 @@ class Change:
 
 def present(machine: Machine, connectx: Connectx, rails: list[Rail], takeover: bool, interrupt: bool) -> Change:
     """What makes ``rails`` right, and releases whatever was ours and is no rail any more."""
-    backend = connectx["backend"] or ""
     record = _record.read(machine)
     ours, names = _record.our_interfaces(machine, record), [rail.interface for rail in rails]
-    change = Change(backend, rails, _live.capture(machine, sorted({*names, *ours})))
+    change = Change(connectx["backend"] or "", rails, _live.capture(machine, sorted({*names, *ours})))
     foreign = _refusals.foreign(connectx, rails)
     taken = [claim for _rail, claim in foreign if takeover and _refusals.movable(claim, names)]
-
-    moved = {claim["file"] or "": sorted({one["name"] for one in taken if one["file"] == claim["file"]}) for claim in taken}
-    for path, definitions in moved.items():
-        meta = machine.meta(path) or plain()
-        change.files[path] = None
-        change.files[_record.copy_of(path)] = (machine.read(path) or b"" if meta.target is None else b"", meta)
-        record["moved"].append({"path": path, "meta": list(meta), "definitions": definitions})
-    change.moved = sorted(moved)
-
-    wanted = {path: (text.encode(), plain(mode)) for path, (text, mode) in _desired.files(rails, backend).items()}
-    strays = {claim["file"] for rail in rails for claim in _claims(connectx, rail) if claim["ours"] and claim["source"] == "netplan"} - set(wanted)
-    for path in {*_record.our_files(machine), *(stray for stray in strays if stray)} - set(wanted):
-        change.files[path] = None
+    _move(machine, change, record, taken)
+    wanted = {path: (text.encode(), plain(mode)) for path, (text, mode) in _desired.files(rails, change.backend).items()}
+    change.files.update({path: None for path in {*_record.our_files(machine), *_strays(connectx, rails)} - set(wanted)})
     change.files.update({path: content for path, content in wanted.items() if not _same(machine, path, content)})
-    change.released = {name: _record.before(record, name, change.states[name], ours) for name in ours if name not in names}
-
-    record["interfaces"] = {name: _record.before(record, name, change.states[name], ours) for name in names}
+    before = {name: _record.before(record, name, state, ours) for name, state in change.states.items()}
+    change.released = {name: state for name, state in before.items() if name not in names}
+    record["interfaces"] = {name: state for name, state in before.items() if name in names}
     if _record.text(record) != machine.read(_record.FILE):
         change.files[_record.FILE] = (_record.text(record), plain())
-
-    differing = {rail.interface: _live.differences(rail, state) for rail in rails if (state := change.states[rail.interface])}
-    keyfiles = {f"{_desired.KEYFILES}/{_names.connection_name(name)}.nmconnection": name for name in names}
-    renewed = {name for name, found in differing.items() if found.keys() - _live.RAIL_SYSCTL.keys()}
-    change.act = sorted(renewed | {name for path, name in keyfiles.items() if path in change.files})
-    change.settings = sorted(name for name, found in differing.items() if found.keys() & _live.RAIL_SYSCTL.keys())
-    _netplan_part(machine, change, {*names, *ours, *(name for claim in taken for name in (claim["name"],))})
+    _rails_part(change)
+    _netplan_part(machine, change, {*names, *ours, *(claim["name"] for claim in taken)})
     _modules(machine, connectx, change)
-
-    others = sorted(name for name in addresses(machine) if name != "lo" and name not in names)
-    edits = {f"{claim['file']} {claim['name']}": _netplan.edit(claim["file"], _text(machine, claim["file"]), claim["name"]) for _r, claim in foreign if claim["file"]}
-    fitting = {claim["pattern"]: [name for name in others if fnmatch.fnmatch(name, claim["pattern"])] for _r, claim in foreign if claim["pattern"]}
     change.refusals = [
         *_refusals.branch_we_sit_on(connectx, [*names, *change.released]),
         *_refusals.devices(connectx, rails),
-        *_refusals.claims(foreign, names, takeover, edits, fitting),
+        *_claims(machine, foreign, names, takeover),
         *change.refusals,
         *([] if interrupt else _refusals.jobs(connectx, [*change.act, *change.released])),
     ]
     change.diff = _diff(machine, change)
     return change
+
+
+def _move(machine: Machine, change: Change, record: dict[str, Any], taken: list[Claim]) -> None:
+    """Move the files of these claims to the backup, and note in the record where they belong."""
+    for path in sorted({claim["file"] or "" for claim in taken}):
+        meta = machine.meta(path) or plain()
+        change.files[path] = None
+        change.files[_record.copy_of(path)] = (machine.read(path) or b"" if meta.target is None else b"", meta)
+        definitions = sorted({claim["name"] for claim in taken if claim["file"] == path})
+        record["moved"].append({"path": path, "meta": list(meta), "definitions": definitions})
+        change.moved.append(path)
+
+
+def _strays(connectx: Connectx, rails: list[Rail]) -> set[str]:
+    """Files in which NetworkManager stored a profile of ours once more (``90-NM-UUID.yaml``): it is known by our UUID."""
+    names = {rail.interface for rail in rails}
+    devices = [device for port in connectx["ports"].values() for device in port["rails"] if device["interface"] in names]
+    claims = [claim for device in devices for claim in device["claims"] if claim["ours"] and claim["source"] == "netplan"]
+    return {claim["file"] for claim in claims if claim["file"]}
+
+
+def _rails_part(change: Change) -> None:
+    """Which rails have to be renewed, and on which only kernel settings are wrong."""
+    differing = {rail.interface: _live.differences(rail, state) for rail in change.rails if (state := change.states[rail.interface])}
+    renewed = {name for name, found in differing.items() if found.keys() - _live.RAIL_SYSCTL.keys()}
+    renewed |= {name for name in differing if _desired.keyfile_path(name) in change.files}
+    change.act = sorted(renewed)
+    change.settings = sorted(name for name, found in differing.items() if found.keys() & _live.RAIL_SYSCTL.keys())
+
+
+def _claims(machine: Machine, foreign: list[tuple[Rail, Claim]], names: list[str], takeover: bool) -> list[str]:
+    """The refusals of other configuration, with the edit for each definition and the devices that each wildcard may be meant for."""
+    others = sorted(name for name in addresses(machine) if name != "lo" and name not in names)
+    edits, meant = {}, {}
+    for _rail, claim in foreign:
+        if claim["file"]:
+            edits[f"{claim['file']} {claim['name']}"] = _netplan.edit(claim["file"], _text(machine, claim["file"]), claim["name"])
+        if claim["pattern"]:
+            meant[claim["pattern"]] = [name for name in others if fnmatch.fnmatch(name, claim["pattern"])]
+    return _refusals.claims(foreign, names, takeover, edits, meant)
 
 
 def absent(machine: Machine, connectx: Connectx, interrupt: bool) -> Change:
@@ -111,7 +130,8 @@ def absent(machine: Machine, connectx: Connectx, interrupt: bool) -> Change:
     for entry in record["moved"]:
         path, meta = entry["path"], Meta(*entry["meta"])
         if machine.meta(path) is not None:
-            change.refusals.append(message(path, "no file, so that the one of before can be put back", "a newer one", "Remove or rename it, then run again."))
+            fix = "Remove or rename it, then run again."
+            change.refusals.append(message(path, "no file, so that the one of before can be put back", "a newer one", fix))
         change.files[path] = (machine.read(_record.copy_of(path)) or b"", meta)
         change.files[_record.copy_of(path)] = None
     if machine.meta(_record.FILE) is not None:
@@ -120,10 +140,6 @@ def absent(machine: Machine, connectx: Connectx, interrupt: bool) -> Change:
     change.refusals += _refusals.branch_we_sit_on(connectx, ours) + ([] if interrupt else _refusals.jobs(connectx, ours))
     change.diff = _diff(machine, change)
     return change
-
-
-def _claims(connectx: Connectx, rail: Rail) -> list[Any]:
-    return [claim for port in connectx["ports"].values() for device in port["rails"] if device["interface"] == rail.interface for claim in device["claims"]]
 
 
 def _text(machine: Machine, path: str | None) -> str:
@@ -187,18 +203,22 @@ def _diff(machine: Machine, change: Change) -> list[dict[str, str]]:
             old, new = ("(kept in the backup)\n", "") if content is None else ("", "(from the backup)\n")
         elif meta and content and meta[:3] != content[1][:3]:
             old, new = (f"# mode {one.mode:04o}, owner {one.uid}:{one.gid}\n{text}" for one, text in ((meta, old), (content[1], new)))
-        shown.append({"before_header": path, "after_header": path, "before": old, "after": new})
-    before, after = _shown_states(change)
-    if before != after:
-        shown.append({"before_header": "live state", "after_header": "live state", "before": before, "after": after})
-    if change.modules:
-        shown.append({"before_header": "kernel modules", "after_header": "kernel modules", "before": "", "after": "".join(f"{name}\n" for name in change.modules)})
-    return shown
+        shown.append(_shown(path, old, new))
+    shown.append(_shown("live state", *_live_states(change)))
+    shown.append(_shown("kernel modules", "", "".join(f"{name}\n" for name in change.modules)))
+    return [one for one in shown if one["before"] != one["after"]]
 
 
-def _shown_states(change: Change) -> tuple[str, str]:
+def _shown(header: str, before: str, after: str) -> dict[str, str]:
+    return {"before_header": header, "after_header": header, "before": before, "after": after}
+
+
+def _live_states(change: Change) -> tuple[str, str]:
     """Live state of what is acted on, before and after."""
     goals: dict[str, dict[str, Any]] = {name: _live.describe(state) for name, state in change.released.items()}
     goals.update({rail.interface: _live.goal(rail) for rail in change.rails if rail.interface in {*change.act, *change.settings}})
-    found = {name: _live.describe(change.states[name]) for name in goals}
-    return tuple("".join(f"{name} {key}: {json.dumps(value)}\n" for name in sorted(goals) for key, value in part[name].items()) for part in (found, goals))  # type: ignore[return-value]
+    return _lines({name: _live.describe(change.states[name]) for name in goals}), _lines(goals)
+
+
+def _lines(states: dict[str, dict[str, Any]]) -> str:
+    return "".join(f"{name} {key}: {json.dumps(value)}\n" for name in sorted(states) for key, value in states[name].items())

@@ -36,11 +36,11 @@ def planned_rails(ports: dict[str, PlannedPort], mtu: int, link_local: bool, con
         if absent:
             found = f"{len(devices)} ({', '.join(devices[rail] for rail in sorted(devices))})" if devices else "0"
             refusals.append(message(f"{port}: rails on this machine", len(RAILS), found, _why_absent(connectx, devices)))
-        rails += [
-            Rail(port, rail["rail"], devices[rail["rail"]], rail["address"], int(rail["prefix"]), mtu, link_local, _owner(connectx, devices[rail["rail"]]))
-            for rail in sorted(planned, key=lambda row: int(row["rail"]))
-            if rail["rail"] in devices
-        ]
+        for rail in sorted(planned, key=lambda row: int(row["rail"])):
+            device = devices.get(rail["rail"])
+            if device is not None:
+                owner = _owner(connectx, device)
+                rails.append(Rail(port, rail["rail"], device, rail["address"], int(rail["prefix"]), mtu, link_local, owner))
     return rails, refusals
 
 
@@ -78,8 +78,13 @@ def files(rails: list[Rail], backend: str) -> dict[str, tuple[str, int]]:
         _names.MODULES_FILE: (_lines(MODULES), 0o644),
     }
     if backend == "networkmanager":
-        return {**wanted, **{f"{KEYFILES}/{_names.connection_name(rail.interface)}.nmconnection": (_keyfile(rail), 0o600) for rail in rails}}
+        return {**wanted, **{keyfile_path(rail.interface): (_keyfile(rail), 0o600) for rail in rails}}
     return {**wanted, _names.NETPLAN_FILE: (_netplan.document(rails, backend), 0o600)}
+
+
+def keyfile_path(interface: str) -> str:
+    """Where our NetworkManager profile of an interface lies where there is no netplan."""
+    return f"{KEYFILES}/{_names.connection_name(interface)}.nmconnection"
 
 
 def _lines(lines: Any) -> str:

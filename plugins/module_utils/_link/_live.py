@@ -77,8 +77,9 @@ def _routes(machine: Machine) -> dict[str, list[list[str]]]:
     found: dict[str, list[list[str]]] = {}
     for row in json.loads(done.out or "[]") if done.rc == 0 else []:
         if row.get("protocol") not in _OWN_ROUTES and "dev" in row:
-            words = [row["dst"], *(word for key, option in (("gateway", "via"), ("metric", "metric")) if key in row for word in (option, str(row[key])))]
-            found.setdefault(row["dev"], []).append(words)
+            via = ["via", row["gateway"]] if "gateway" in row else []
+            metric = ["metric", str(row["metric"])] if "metric" in row else []
+            found.setdefault(row["dev"], []).append([row["dst"], *via, *metric])
     return found
 
 

@@ -35,9 +35,10 @@ def branch_we_sit_on(connectx: types.Connectx, interfaces: Iterable[str]) -> lis
     texts = []
     management = connectx["management"]
     for name in interfaces:
-        gateways = [route["gateway"] or "the link itself" for route in connectx["routes"] if route["interface"] == name and route["destination"] == "0.0.0.0/0"]
-        if gateways:
-            texts.append(message(f"{name}: default route", "none on a rail", f"one via {gateways[0]}", "Move the default route to the management interface."))
+        defaults = [route for route in connectx["routes"] if route["interface"] == name and route["destination"] == "0.0.0.0/0"]
+        if defaults:
+            fix = "Move the default route to the management interface."
+            texts.append(message(f"{name}: default route", "none on a rail", f"one via {defaults[0]['gateway'] or 'the link itself'}", fix))
         elif name in management.get("interfaces", []) or name == management.get("interface"):
             fix = "Reach the machine over another interface, or correct fabric_interfaces."
             texts.append(message(name, "an interface that carries no management", "the one that carries this SSH session", fix))
@@ -97,10 +98,12 @@ def foreign(connectx: types.Connectx, rails: Iterable[Rail]) -> list[tuple[Rail,
 
 def movable(claim: types.Claim, interfaces: Iterable[str]) -> bool:
     """Whether the file of a claim serves our rails alone, so that it may be moved as a whole."""
-    return claim["file"] is not None and claim["file"].startswith("/etc/") and claim["pattern"] is None and not set(claim["shared_with"]) - set(interfaces)
+    return (claim["file"] or "").startswith("/etc/") and claim["pattern"] is None and not set(claim["shared_with"]) - set(interfaces)
 
 
-def claims(found: Iterable[tuple[Rail, types.Claim]], interfaces: list[str], takeover: bool, edits: dict[str, str], meant: dict[str, list[str]]) -> list[str]:
+def claims(
+    found: Iterable[tuple[Rail, types.Claim]], interfaces: list[str], takeover: bool, edits: dict[str, str], meant: dict[str, list[str]]
+) -> list[str]:
     """Say what claims each rail and the way out; what ``takeover`` moves is no refusal.
 
     :param edits: ``{"FILE NAME": patch}`` for definitions in files that also hold something else.
@@ -115,7 +118,8 @@ def claims(found: Iterable[tuple[Rail, types.Claim]], interfaces: list[str], tak
         if movable(claim, interfaces):
             fix = f"Remove {claim['file']}, or let takeover: true move it to the backup; state: absent puts it back."
         elif claim["pattern"] is not None:
-            fix = f"Replace the pattern {claim['pattern']} in {claim['file']} by the names it is meant for ({', '.join(meant.get(claim['pattern'], [])) or 'none here'})."
+            names = ", ".join(meant.get(claim["pattern"], [])) or "none here"
+            fix = f"Replace the pattern {claim['pattern']} in {claim['file']} by the names it is meant for ({names})."
         elif claim["shared_with"]:
             patch = edits.get(f"{claim['file']} {claim['name']}", "")
             fix = f"{claim['file']} also configures {', '.join(claim['shared_with'])} and is never moved. Make this edit and run again:\n{patch}"

@@ -12,13 +12,11 @@ from typing import Any, TypedDict
 from ansible_collections.gb10.cluster.plugins.module_utils import _netplan, _rollback
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._names import ROLLBACK_DIR
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._types import Connectx
-from ansible_collections.gb10.cluster.plugins.module_utils._link import _arming, _backends, _change, _desired, _live, _record, _refusals
+from ansible_collections.gb10.cluster.plugins.module_utils._link import _apply, _arming, _backends, _change, _desired, _record, _refusals
 from ansible_collections.gb10.cluster.plugins.module_utils._link._change import Change
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
 from ansible_collections.gb10.cluster.plugins.module_utils._rollback import Machine
 
-READ_BACK = 15.0
-"""Seconds until the asked-for state must show: NetworkManager answers before it has finished."""
 PROOF = 10.0
 """An armed rollback is adopted only while this many seconds are left to log in anew and confirm."""
 BUSY = 60.0
@@ -66,7 +64,7 @@ def run(machine: Machine, options: Options, check_mode: bool, collect: Callable[
             return _confirm(machine, options["run_id"] or "")
         if check_mode:
             return _preview(machine, options, collect)
-        return _apply(machine, options, collect)
+        return _change_it(machine, options, collect)
 
 
 def _change_of(machine: Machine, options: Options, connectx: Connectx) -> Change:
@@ -98,7 +96,7 @@ def _preview(machine: Machine, options: Options, collect: Callable[[dict[str, li
     return result
 
 
-def _apply(machine: Machine, options: Options, collect: Callable[[dict[str, list[str]]], Connectx]) -> dict[str, Any]:
+def _change_it(machine: Machine, options: Options, collect: Callable[[dict[str, list[str]]], Connectx]) -> dict[str, Any]:
     """Make the change under an armed rollback."""
     data = _arming.armed(machine)
     warnings = []
@@ -118,8 +116,8 @@ def _apply(machine: Machine, options: Options, collect: Callable[[dict[str, list
     if complaint:
         raise Refused([message("rollback", "a timer that puts the old state back", complaint, "Nothing was changed; repair systemd first.")])
     try:
-        _make(machine, change, run_id)
-        _read_back(machine, change, run_id)
+        _apply.make(machine, change, run_id)
+        _apply.read_back(machine, change, run_id)
         result = _result(change, changed=True)
         result["rollback"] = _armed_result(machine, run_id)
         _arming.store(machine, result)
@@ -148,72 +146,6 @@ def _adopt(
     result["rollback"] = {**_armed_result(machine, data["id"]), "adopted": True}
     result["warnings"].append(_unconfirmed(data, what))
     return result
-
-
-def _make(machine: Machine, change: Change, run_id: str) -> None:
-    """Carry the change out, step by step, as long as the rollback is armed and ours."""
-    for path, content in sorted(change.files.items(), key=lambda item: item[1] is None):
-        _still_ours(machine, run_id)
-        if content is None:
-            machine.remove(path)
-        else:
-            machine.write(path, content[0], content[1])
-    commands: list[_backends.Step] = [[["modprobe", name]] for name in change.modules]
-    if change.act or change.released or change.generate:
-        commands += _backends.activate(change.backend, _netplan.generator(machine) if change.generate else None, change.act, change.states)
-    for alternatives in commands:
-        _still_ours(machine, run_id)
-        _first_success(machine, alternatives, {rail.interface for rail in change.rails if (state := change.states[rail.interface]) and not state["carrier"]})
-    if change.released:
-        _still_ours(machine, run_id)
-        problems = _rollback.put_back(machine, dict(change.released))
-        if problems:
-            raise RuntimeError("; ".join(problems))
-    for rail in change.rails:
-        if rail.interface in change.act and not rail.link_local:
-            # an address that NetworkManager's automatic profile made outlives the profile
-            machine.run(["ip", "-6", "address", "flush", "dev", rail.interface])
-        for name, value in _live.RAIL_SYSCTL.items():
-            machine.poke(f"/proc/sys/net/ipv4/conf/{rail.interface}/{name}", value)
-
-
-def _first_success(machine: Machine, alternatives: _backends.Step, waiting: set[str]) -> None:
-    """Run commands until one succeeds; NetworkManager's complaint about an interface without carrier is left to the read-back."""
-    for argv in alternatives:
-        done = machine.run(argv)
-        if done.rc == 0:
-            return
-    if not (argv[0] == "nmcli" and waiting & set(argv)):
-        raise RuntimeError(f"{' '.join(argv)}: {(done.err or done.out).strip() or f'exit status {done.rc}'}")
-
-
-def _still_ours(machine: Machine, run_id: str) -> None:
-    if not _arming.mine(machine, run_id):
-        raise RuntimeError("the rollback fired in the middle of the change")
-
-
-def _read_back(machine: Machine, change: Change, run_id: str) -> None:
-    """Wait until every rail shows what was asked for; raises with what does not."""
-    until = machine.now() + READ_BACK
-    while True:
-        _still_ours(machine, run_id)
-        states = _live.capture(machine, [rail.interface for rail in change.rails])
-        wrong = _wrong(change, states)
-        if not wrong:
-            change.states.update(states)
-            return
-        if machine.now() >= until:
-            raise RuntimeError("; ".join(wrong))
-        machine.sleep(0.2)
-
-
-def _wrong(change: Change, states: dict[str, _live.State | None]) -> list[str]:
-    texts = []
-    for rail in change.rails:
-        state = states[rail.interface]
-        found = _live.differences(rail, state) if state else {"device": ("none", rail.interface)}
-        texts += [f"{rail.label}: {what} is {has} instead of {wanted}" for what, (has, wanted) in found.items()]
-    return texts
 
 
 def _gone_back(machine: Machine, run_id: str, why: str) -> Failed:
@@ -249,8 +181,8 @@ def _confirm(machine: Machine, run_id: str) -> dict[str, Any]:
 
 
 def _armed_result(machine: Machine, run_id: str) -> dict[str, Any]:
-    data = _arming.armed(machine) or {"deadline": machine.now()}
-    return {"id": run_id, "state": "armed", "deadline": data["deadline"], "seconds_left": round(data["deadline"] - machine.now(), 1), "adopted": False}
+    deadline = (_arming.armed(machine) or {"deadline": machine.now()})["deadline"]
+    return {"id": run_id, "state": "armed", "deadline": deadline, "seconds_left": round(deadline - machine.now(), 1), "adopted": False}
 
 
 def _unconfirmed(data: dict[str, Any], what: str) -> str:

@@ -56,7 +56,10 @@ def connectx(backend: str | None = "netplan-networkd", change: Callable[[Any], N
         "ports": {
             port: {
                 "module": {},
-                "rails": [{"rail": rail, "interface": name, "rdma": RDMA[name], "max_mtu": 9978, "master": None, "claims": []} for rail, name in enumerate(names)],
+                "rails": [
+                    {"rail": rail, "interface": name, "rdma": RDMA[name], "max_mtu": 9978, "master": None, "claims": []}
+                    for rail, name in enumerate(names)
+                ],
             }
             for port, names in INTERFACES.items()
         },

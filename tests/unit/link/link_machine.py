@@ -26,6 +26,7 @@ MANAGEMENT = "enP7s7"
 DONE = Result(0, "", "")
 FAILED = Result(1, "", "injected failure")
 CLOUD_INIT = "network:\n  version: 2\n  ethernets:\n    enP7s7:\n      addresses: [192.168.10.11/24]\n"
+KEYFILE = "[connection]\nid=management\nuuid=m\ninterface-name=enP7s7\n[ipv4]\naddress1=192.168.10.11/24\n"
 DESKTOP = "network:\n  version: 2\n  renderer: NetworkManager\n"
 
 
@@ -69,7 +70,7 @@ class FakeMachine(Machine):
         if backend == "netplan-networkmanager":
             self.put("/etc/netplan/01-network-manager-all.yaml", DESKTOP)
         if backend == "networkmanager":
-            self.put("/etc/NetworkManager/system-connections/management.nmconnection", "[connection]\nid=management\nuuid=m\ninterface-name=enP7s7\n[ipv4]\naddress1=192.168.10.11/24\n")
+            self.put("/etc/NetworkManager/system-connections/management.nmconnection", KEYFILE)
         self.start()
         self.steps = []
 
@@ -85,7 +86,8 @@ class FakeMachine(Machine):
         kept = {path: entry for path, entry in self.files.items() if path != "/var/lib/gb10/last-rollback.json" and not path.startswith("/run/")}
         rendered = {path: entry[0] for path, entry in self.files.items() if path.startswith("/run/")}
         settings = {path: value for path, value in self.sysctl.items() if value != "0"}
-        return copy.deepcopy({"files": kept, "rendered": rendered, "links": self.links, "sysctl": settings, "devices": self.devices, "timer": self.timer})
+        live = {"links": self.links, "sysctl": settings, "devices": self.devices, "timer": self.timer}
+        return copy.deepcopy({"files": kept, "rendered": rendered, **live})
 
     def start(self) -> None:
         """The daemons start: netplan's generator has run, every link gets what is configured for it."""
@@ -256,7 +258,8 @@ class FakeMachine(Machine):
                 target = f"{root}/run/NetworkManager/system-connections/netplan-{name}.nmconnection"
             else:
                 local = "no" if body.get("link-local") == [] else "ipv6"
-                lines = ["[Match]", f"Name={device}", "[Link]", f"MTUBytes={body.get('mtu', 1500)}", "[Network]", f"LinkLocalAddressing={local}", f"Address={address}"]
+                lines = ["[Match]", f"Name={device}", "[Link]", f"MTUBytes={body.get('mtu', 1500)}"]
+                lines += ["[Network]", f"LinkLocalAddressing={local}", f"Address={address}"]
                 target = f"{root}/run/systemd/network/10-netplan-{name}.network"
             self.files[target] = ("\n".join(lines).encode(), Meta(0o640, 0, 0, 1, None))
         if rules:

@@ -30,7 +30,9 @@ class Answers(action.ActionModule):
     def __init__(self, answers: list[Any], check: bool = False, retries: int = 0, **arguments: Any) -> None:
         self.answers, self.calls = [*answers], []
         self._task = SimpleNamespace(args=arguments, check_mode=check, async_val=0)
-        self._connection = SimpleNamespace(transport="ssh", reset=lambda: self.calls.append("reset"), get_option=lambda _name: retries, _shell=SimpleNamespace(tmpdir="x"))
+        self._connection = SimpleNamespace(
+            transport="ssh", reset=lambda: self.calls.append("reset"), get_option=lambda _name: retries, _shell=SimpleNamespace(tmpdir="x")
+        )
 
     def _execute_module(self, **given: Any) -> Any:
         self.calls.append(given["module_args"])
@@ -87,7 +89,7 @@ def test_change_is_confirmed_over_a_new_connection_or_told_as_undone(clock: Cloc
 
 @pytest.mark.parametrize(
     ("answer", "check"),
-    [(NONE, False), ({**NONE, "changed": True}, True), ({"failed": True, "msg": "no", "refusals": ["no"], **{"rollback": NONE["rollback"]}}, False), (RESTORED, False)],
+    [(NONE, False), ({**NONE, "changed": True}, True), ({**NONE, "failed": True, "msg": "no", "refusals": ["no"]}, False), (RESTORED, False)],
     ids=["nothing to change", "check mode", "refused", "undone by the module itself"],
 )
 def test_one_execution_is_enough_when_nothing_is_armed(clock: Clock, answer: dict[str, Any], check: bool) -> None:
@@ -103,8 +105,8 @@ def test_one_execution_is_enough_when_nothing_is_armed(clock: Clock, answer: dic
         ([REFUSED], False, 0.0),
         ([AnsibleAuthenticationFailure("Invalid/incorrect password")], False, 0.0),
         ([LOST], True, 0.0),
-        ([LOST], False, 15.0 + action.RETURN),
-        ([ARMED, LOST], False, 58.0 + action.RETURN),
+        ([LOST], False, 15.0 + action.COMING_BACK),
+        ([ARMED, LOST], False, 58.0 + action.COMING_BACK),
         ([LOST, NONE], False, 0.0),
     ],
     ids=["never there", "not let in", "lost in check mode", "lost for good", "lost for good after arming", "lost before it armed"],

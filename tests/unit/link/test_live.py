@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.gb10.cluster.plugins.module_utils._connectx import _names
 from ansible_collections.gb10.cluster.plugins.module_utils._link import _backends, _desired, _live, _record
 from ansible_collections.gb10.cluster.plugins.module_utils._link._rail import Rail
 from link_facts import connectx, slice_of
@@ -74,7 +75,7 @@ def test_capture_tells_who_owns_an_interface_and_which_is_not_there() -> None:
     first, management = found["enp1s0f0np0"], found["enP7s7"]
     assert found["gone0"] is None
     assert first and (first["owner"], first["profile"], first["mtu"], first["addresses"]) == ("NetworkManager", None, 4000, ["10.1.1.1/24"])
-    assert management and (management["owner"], management["profile"], management["connection"]) == ("NetworkManager", "netplan-enP7s7", "uuid-enP7s7")
+    assert management and (management["owner"], management["profile"]) == ("NetworkManager", "netplan-enP7s7")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,10 @@ def test_capture_tells_who_owns_an_interface_and_which_is_not_there() -> None:
             "netplan-networkd", state(owner="NetworkManager", profile="Wired connection 1"),
             ["nmcli device set enp1s0f0np0 managed no", "networkctl reload", "networkctl reconfigure enp1s0f0np0"],
         ),
-        ("netplan-networkmanager", state(owner="NetworkManager", profile="netplan-enp1s0f0np0"), ["nmcli connection reload", "nmcli device reapply enp1s0f0np0"]),
+        (
+            "netplan-networkmanager", state(owner="NetworkManager", profile="netplan-enp1s0f0np0"),
+            ["nmcli connection reload", "nmcli device reapply enp1s0f0np0"],
+        ),
         (
             "netplan-networkmanager", state(owner="NetworkManager", profile="Wired connection 1"),
             ["nmcli connection reload", "nmcli --wait 20 connection up id netplan-enp1s0f0np0 ifname enp1s0f0np0"],
@@ -116,7 +120,8 @@ def test_rendering_is_renewed_before_the_daemons_are_asked() -> None:
 def test_boot_runs_only_what_makes_sense_before_the_daemons() -> None:
     commands = _backends.restore("netplan-networkd", "/usr/libexec/netplan/generate", {"a": state()})
     assert [" ".join(one["argv"]) for one in commands if one["boot"]] == ["/usr/libexec/netplan/generate", "udevadm control --reload"]
-    assert _backends.restore("networkmanager", "x", {"a": state(owner="NetworkManager")}) == [{"argv": ["nmcli", "connection", "reload"], "boot": False}]
+    reload = {"argv": ["nmcli", "connection", "reload"], "boot": False}
+    assert _backends.restore("networkmanager", "x", {"a": state(owner="NetworkManager")}) == [reload]
 
 
 BLANK = {"mtu": 1500, "addresses": [], "dynamic": [], "routes": [], "connection": None, "profile": None}
@@ -139,8 +144,8 @@ def test_what_an_interface_goes_back_to(record: dict[str, Any], ours: list[str],
 @pytest.mark.parametrize(
     ("backend", "paths"),
     [
-        ("netplan-networkd", {"/etc/netplan/60-gb10-fabric.yaml": 0o600}),
-        ("netplan-networkmanager", {"/etc/netplan/60-gb10-fabric.yaml": 0o600}),
+        ("netplan-networkd", {_names.NETPLAN_FILE: 0o600}),
+        ("netplan-networkmanager", {_names.NETPLAN_FILE: 0o600}),
         (
             "networkmanager",
             {f"/etc/NetworkManager/system-connections/gb10-{name}.nmconnection": 0o600 for name in ("enp1s0f0np0", "enP2p1s0f0np0")},
@@ -150,7 +155,7 @@ def test_what_an_interface_goes_back_to(record: dict[str, Any], ours: list[str],
 def test_files_of_ours(backend: str, paths: dict[str, int]) -> None:
     rails, refusals = _desired.planned_rails(slice_of("p0"), 9000, False, connectx(backend))  # type: ignore[arg-type]
     files = _desired.files(rails, backend)
-    always = {"/etc/sysctl.d/60-gb10-fabric.conf": 0o644, "/etc/security/limits.d/60-gb10-memlock.conf": 0o644, "/etc/modules-load.d/60-gb10-rdma.conf": 0o644}
+    always = dict.fromkeys((_names.SYSCTL_FILE, _names.LIMITS_FILE, _names.MODULES_FILE), 0o644)
     assert refusals == []
     assert {path: mode for path, (_text, mode) in files.items()} == {**always, **paths}
     assert all(text.startswith("# gb10.cluster") for text, _mode in files.values())

@@ -15,7 +15,9 @@ from link_facts import connectx, slice_of
 from link_machine import FakeMachine
 
 
-def call(machine: FakeMachine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], facts: Any = None, **arguments: Any) -> tuple[int, Any]:
+def call(
+    machine: FakeMachine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], facts: Any = None, **arguments: Any
+) -> tuple[int, Any]:
     """Run the module on a machine in memory: exit status and result."""
     monkeypatch.setattr(connectx_link, "Machine", lambda: machine)
     monkeypatch.setattr(connectx_link, "collect", lambda _interfaces: facts or connectx())

@@ -83,7 +83,8 @@ TABLE: list[tuple[str, Any, Any, list[str]]] = [
     ),
     (
         "no slice", nothing, options(ports={"p0": {"rails": [{"rail": 0, "address": "10.0.0.300", "prefix": 24}, {"rail": 1}]}}),
-        ["p0: rails - expected rail 0 and rail 1 with an IPv4 address and a prefix each, found [{'rail': 0, 'address': '10.0.0.300', 'prefix': 24}, {'rail': 1}]. "
+        ["p0: rails - expected rail 0 and rail 1 with an IPv4 address and a prefix each, "
+         "found [{'rail': 0, 'address': '10.0.0.300', 'prefix': 24}, {'rail': 1}]. "
          "Give the ports of fabric_plan.nodes[inventory_hostname] as they are."],
     ),
     (
@@ -107,7 +108,8 @@ TABLE: list[tuple[str, Any, Any, list[str]]] = [
     ),
     (
         "hot-plug", unplugged, options(),
-        ["p0: rails on this machine - expected 2, found 0. Hot-plug power saving takes a card without cable off the bus: plug in the cable and reboot."],
+        ["p0: rails on this machine - expected 2, found 0. "
+         "Hot-plug power saving takes a card without cable off the bus: plug in the cable and reboot."],
     ),
     (
         "no card", driverless, options(),
@@ -147,17 +149,23 @@ TABLE: list[tuple[str, Any, Any, list[str]]] = [
          "Remove /etc/systemd/network/50-cx7.network, or let takeover: true move it to the backup; state: absent puts it back."],
     ),
     (
-        "unit of the system", claims(claim("networkd", "05-all.network", "/usr/lib/systemd/network/05-all.network", effective=False)), options(takeover=True),
+        "unit of the system", claims(claim("networkd", "05-all.network", "/usr/lib/systemd/network/05-all.network", effective=False)),
+        options(takeover=True),
         [f"{R0}: other configuration - expected none, found networkd unit 05-all.network in /usr/lib/systemd/network/05-all.network. "
          "Remove it and run again; it is not in a file of its own below /etc."],
     ),
     ("unit that comes after ours", claims(claim("networkd", "80-x.network", "/etc/systemd/network/80-x.network", effective=False)), options(), []),
     (
         "profile", claims(claim("NetworkManager", "mine", "/etc/NetworkManager/system-connections/mine.nmconnection", effective=False)), options(),
-        [f"{R0}: other configuration - expected none, found NetworkManager connection mine in /etc/NetworkManager/system-connections/mine.nmconnection. "
+        [f"{R0}: other configuration - expected none, found NetworkManager connection mine in "
+         "/etc/NetworkManager/system-connections/mine.nmconnection. "
          "Remove /etc/NetworkManager/system-connections/mine.nmconnection, or let takeover: true move it to the backup; state: absent puts it back."],
     ),
-    ("automatic profile", claims(claim("NetworkManager", "Wired connection 1", "/run/NetworkManager/system-connections/Wired connection 1.nmconnection")), options(), []),
+    (
+        "automatic profile",
+        claims(claim("NetworkManager", "Wired connection 1", "/run/NetworkManager/system-connections/Wired connection 1.nmconnection")),
+        options(), [],
+    ),
     ("profile for any device", claims(claim("NetworkManager", "any", "/etc/NetworkManager/x", pattern="*", effective=False)), options(), []),
     ("ours", claims(claim(file="/etc/netplan/60-gb10-fabric.yaml", ours=True)), options(), []),
 ]  # fmt: skip
@@ -219,7 +227,11 @@ def renderer_for_all(machine: FakeMachine) -> None:
     [
         (edited, f"netplan: enP7s7 - expected the files say what runs, found an edit that was never activated. {NEVER}"),
         (rendered_only, f"netplan: enP7s7 - expected the files say what runs, found an edit that was never activated. {NEVER}"),
-        (broken, "netplan generate - expected files that netplan accepts, found /etc/netplan/70-x.yaml: Error in network definition. Correct them, then run again."),
+        (
+            broken,
+            "netplan generate - expected files that netplan accepts, found /etc/netplan/70-x.yaml: Error in network definition. "
+            "Correct them, then run again.",
+        ),
         (
             renderer_for_all,
             "netplan: enP7s7 - expected no change outside our rails, found a change. "
@@ -233,8 +245,9 @@ def test_refusal_of_what_netplan_would_do_to_others(prepare: Any, text: str) -> 
     prepare(machine)
     machine.links["enP7s7"]["carrier"] = True
     machine.steps, before = [], machine.state()
+    facts = connectx(change=claims(claim()) if prepare is renderer_for_all else nothing)
     with pytest.raises(_run.Refused) as refused:
-        _run.run(machine, options(takeover=True), False, lambda _interfaces: connectx(change=claims(claim()) if prepare is renderer_for_all else nothing))
+        _run.run(machine, options(takeover=True), False, lambda _interfaces: facts)
     assert text in refused.value.texts
     assert (machine.steps, machine.state()) == ([], before)
 
@@ -249,7 +262,8 @@ def test_absent_refuses_to_overwrite_a_newer_file_and_to_cut_the_branch_it_sits_
     with pytest.raises(_run.Refused) as refused:
         _run.run(machine, options("absent", {}), False, lambda _interfaces: connectx(change=management))
     assert refused.value.texts == [
-        "/etc/netplan/40-cx7.yaml - expected no file, so that the one of before can be put back, found a newer one. Remove or rename it, then run again.",
+        "/etc/netplan/40-cx7.yaml - expected no file, so that the one of before can be put back, found a newer one. "
+        "Remove or rename it, then run again.",
         "enp1s0f0np0 - expected an interface that carries no management, found the one that carries this SSH session. "
         "Reach the machine over another interface, or correct fabric_interfaces.",
     ]
@@ -263,7 +277,10 @@ def test_module_that_this_kernel_does_not_have_is_a_warning_and_no_change() -> N
         facts["platform"]["modules"] = {"ib_uverbs": "ib_uverbs" in machine.loaded, "rdma_ucm": False}
 
     first = _run.run(machine, options(), False, lambda _interfaces: connectx(change=bare))
-    warning = "kernel module rdma_ucm - expected loaded, found none for this kernel. RDMA programs can not open the card; install the modules of this kernel."
+    warning = (
+        "kernel module rdma_ucm - expected loaded, found none for this kernel. "
+        "RDMA programs can not open the card; install the modules of this kernel."
+    )
     assert (machine.loaded, first["warnings"]) == ({"ib_uverbs"}, [warning])
     _run.run(machine, options("confirmed"), False, lambda _interfaces: connectx())
     second = _run.run(machine, options(), False, lambda _interfaces: connectx(change=bare))
@@ -281,5 +298,6 @@ def test_only_one_run_at_a_time() -> None:
             return None
 
     machine.locked = lambda _path, _wait: Busy()  # type: ignore[assignment, method-assign, return-value]
-    with pytest.raises(_run.Refused, match="connectx_link - expected one run at a time, found another one at work on this machine. Wait for it to end."):
+    text = "connectx_link - expected one run at a time, found another one at work on this machine. Wait for it to end."
+    with pytest.raises(_run.Refused, match=text):
         _run.run(machine, options(), False, lambda _interfaces: connectx())

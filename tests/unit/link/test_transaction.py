@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -37,19 +36,17 @@ def claimed(facts: Any) -> None:
 class Case:
     """One change: how the machine is before it, and the run that makes it."""
 
-    def __init__(self, backend: str, prepare: Callable[[FakeMachine], None], run: _run.Options, change: Callable[[Any], None] = lambda _facts: None) -> None:
+    def __init__(self, backend: str, prepare: Callable[[FakeMachine], None], run: _run.Options, change: Callable[[Any], None]) -> None:
         self.backend, self.prepare, self.options, self.change = backend, prepare, run, change
+        self._prepared: FakeMachine | None = None
 
     def machine(self) -> FakeMachine:
         """A machine on which this change is due."""
-        return copy.deepcopy(self._prepared())
-
-    @functools.cache
-    def _prepared(self) -> FakeMachine:
-        machine = FakeMachine(self.backend)
-        self.prepare(machine)
-        machine.steps = []
-        return machine
+        if self._prepared is None:
+            self._prepared = FakeMachine(self.backend)
+            self.prepare(self._prepared)
+            self._prepared.steps = []
+        return copy.deepcopy(self._prepared)
 
     def collect(self, machine: FakeMachine) -> Any:
         """The facts, with the claims only as long as the file that makes them is there."""
@@ -115,8 +112,10 @@ CASES = {
         ("other MTU", done("p0"), options(mtu=1500), lambda _facts: None),
         ("drift", drifted, options(), lambda _facts: None),
         ("absent", done("p0"), options("absent", {}), lambda _facts: None),
-        *((("takeover", left_over, options(takeover=True), claimed), ("absent after takeover", done_over, options("absent", {}), lambda _facts: None)) if backend.startswith("netplan") else ()),
+        ("takeover", left_over, options(takeover=True), claimed),
+        ("absent after takeover", done_over, options("absent", {}), lambda _facts: None),
     )
+    if backend.startswith("netplan") or "takeover" not in name
 }
 
 
@@ -219,7 +218,8 @@ def test_failure_of_any_step_ends_in_the_old_state_or_the_new_one(case: Case) ->
 def live(machine: FakeMachine) -> Any:
     """What runs, and what the files say."""
     state = machine.state()
-    return state["links"], state["sysctl"], state["devices"], {path: content for path, (content, _meta) in state["files"].items() if path.startswith("/etc/netplan")}
+    files = {path: content for path, (content, _meta) in state["files"].items() if path.startswith("/etc/netplan")}
+    return state["links"], state["sysctl"], state["devices"], files
 
 
 KILLED = [
