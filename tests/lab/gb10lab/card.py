@@ -1,7 +1,7 @@
 # Copyright (c) gb10.cluster contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The content of the simulated ConnectX-7 as files: what /sys shows of it. Pure data; ``write`` lays it into a folder.
+"""The content of the simulated ConnectX-7 as files: what /sys and the tools show of it. Pure data; ``write`` lays it into a folder.
 
 Names, PCI addresses and their pairing are those of every GB10 machine (NVIDIA's DGX Spark user guide, "full correspondence table").
 """
@@ -9,12 +9,17 @@ Names, PCI addresses and their pairing are those of every GB10 machine (NVIDIA's
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from . import ethtool_text
 from .inventory import PORTS
 
+#: Mb/s of a good link.
+SPEED = 200000
 FIRMWARE, PSID = "28.45.4028", "NVD0000000087"
 #: Both ends of the approved 0.4 m cable read like this; ``serial`` comes from the cable.
 MODULE = {"identifier": "0x1e (QSFP+ or later with CMIS)", "vendor": "Amphenol", "part": "NJAAKK-N911", "length": "0.40m"}
@@ -60,6 +65,8 @@ HW_COUNTERS = (
 )
 #: Loaded after boot without anybody's help; rdma_ucm is there, but has to be asked for.
 MODULES = ("mlx5_core", "mlx5_ib", "ib_core", "ib_uverbs")
+#: Modules that the machine has, loaded or not.
+KNOWN_MODULES = (*MODULES, "rdma_cm", "rdma_ucm", "iw_cm", "ib_umad")
 DMI = {
     "sys_vendor": "gb10.cluster lab (simulated)",
     "product_name": "NVIDIA_DGX_Spark",
@@ -115,20 +122,31 @@ class Link:
     target: str
 
 
-def describe(plugged: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """What the tools of the node tell beyond /sys. ``plugged``: per port with a cable in it ``{serial, speed}`` (Mb/s)."""
-    empty = {"module": None, "speed": 200000}
+def describe(plugged: dict[str, dict[str, Any]], made: Iterable[Function] = FUNCTIONS) -> dict[str, Any]:
+    """What the node's programs know beyond /sys. ``plugged``: per port with a cable in it ``{serial, speed}`` (Mb/s)."""
+    empty = {"module": None, "speed": SPEED}
     full = {port: {"module": {**MODULE, "serial": cable["serial"]}, "speed": cable["speed"]} for port, cable in plugged.items()}
     ports = {port: full.get(port, empty) for port in PORTS}
-    return {"firmware": FIRMWARE, "psid": PSID, "ports": ports, "functions": [vars(function) for function in FUNCTIONS]}
+    return {"firmware": FIRMWARE, "psid": PSID, "ports": ports, "functions": [vars(function) for function in made]}
 
 
-def tree(number: int) -> dict[str, str | Link]:
-    """The whole card of node ``number`` as {path below hw/: text of the file, or a link}."""
+def tools(described: dict[str, Any]) -> dict[str, str]:
+    """What the node's tools answer, as {path below hw/: text}."""
+    shared = {"firmware": described["firmware"], "psid": described["psid"], "kernel": os.uname().release}
+    rows = sorted(described["functions"], key=lambda row: str(row["bdf"]))
+    files = {"functions": "".join(f"{row['bdf']} {row['interface']} {row['rdma']}\n" for row in rows)}
+    for row in rows:
+        texts = ethtool_text.ready(row["interface"], row | shared | described["ports"][row["port"]])
+        files |= {f"ethtool/{row['interface']}/{name}": text for name, text in texts.items()}
+    return files
+
+
+def tree(number: int, made: Iterable[Function] = FUNCTIONS) -> dict[str, str | Link]:
+    """The whole card of node ``number`` in /sys as {path below hw/: text of the file, or a link}."""
     files: dict[str, str | Link] = {"hotplug/pcie_hotplug/hotplug_enabled": "1", "hotplug/pcie_hotplug/debug_state": "0"}
     files |= {f"dmi/id/{key}": text for key, text in DMI.items()}
-    files["modules"] = "\n".join(MODULES)
-    for function in FUNCTIONS:
+    files |= {"modules": "\n".join(MODULES), "known_modules": "\n".join(KNOWN_MODULES)}
+    for function in made:
         files |= _netdev(function, number) | _pci(function) | _rdma(function, number)
     for domain in ("0000", "0002"):
         bridge = f"{domain}:00:00.0"
@@ -207,8 +225,14 @@ def write(folder: Path, files: dict[str, str | Link]) -> None:
             path.write_text(value + "\n", encoding="utf-8")
 
 
-def write_description(folder: Path, plugged: dict[str, dict[str, Any]]) -> None:
-    """Replace ``card.json`` in one step: the node reads it at any moment."""
-    fresh = folder / "card.json.new"
-    fresh.write_text(json.dumps(describe(plugged), indent=1), encoding="utf-8")
-    fresh.replace(folder / "card.json")
+def write_description(folder: Path, plugged: dict[str, dict[str, Any]], made: Iterable[Function] = FUNCTIONS) -> None:
+    """Replace ``card.json`` and the texts of the tools, each file in one step: the node reads them at any moment."""
+    described = describe(plugged, made)
+    for name, text in {**tools(described), "card.json": json.dumps(described, indent=1)}.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = path.with_name(f".{path.name}.new")
+        fresh.write_text(text, encoding="utf-8")
+        # the memory of a module is for root's eyes
+        fresh.chmod(0o600 if path.name == "module" else 0o644)
+        fresh.replace(path)

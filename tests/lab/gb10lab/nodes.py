@@ -146,7 +146,7 @@ def start(lab: Lab, node: Node, name: str) -> None:
 
 def boot(lab: Lab, name: str) -> None:
     """Lay out and start all nodes at once and the package index; return when every node lets its user in."""
-    shutil.copytree(SHARE, lab.folder / "share", dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(SHARE, lab.folder / "share", dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", ".*"))
     public = ssh.write(lab)
     with ThreadPoolExecutor() as pool:
         jobs = [pool.submit(wheels.serve, lab, name)]

@@ -4,7 +4,7 @@
 """Runs inside a node: the kernel's messages about the card, written into the real journal so that the real ``journalctl -k`` shows them.
 
 ``kernel.py boot`` starts over with what a boot prints (lines as in public logs of these machines);
-``kernel.py say SECONDS TEXT`` adds a line, SECONDS after the boot or ``now``.
+``kernel.py say SECONDS TEXT...`` adds lines, SECONDS after the boot or ``now``.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def this_machine() -> dict[str, str]:
 
 
 def main(words: list[str]) -> None:
-    """Write the entries of a boot, or one more."""
+    """Write the entries of a boot, or more."""
     machine = this_machine()
     journal = Path("/var/log/journal") / machine["machine_id"] / "kernel.journal"
     journal.parent.mkdir(parents=True, exist_ok=True)
@@ -81,7 +81,8 @@ def main(words: list[str]) -> None:
         lines = boot_lines(json.loads(CARD.read_text(encoding="utf-8")))
     else:
         seconds = time.time() - float(machine["boot_time"]) if words[1] == "now" else float(words[1])
-        lines = [(seconds, words[2])]
+        # a microsecond apart, so that they keep their order
+        lines = [(seconds + number / 1e6, text) for number, text in enumerate(words[2:])]
     text = "".join(entry(seconds, line, machine) for seconds, line in lines)
     subprocess.run([IMPORTER, "--output", str(journal), "-"], input=text, text=True, capture_output=True, check=True)
 

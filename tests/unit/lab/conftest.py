@@ -14,7 +14,6 @@ import pytest
 
 LAB = Path(__file__).resolve().parents[2] / "lab"
 sys.path.insert(0, str(LAB))
-sys.path.append(str(LAB / "node"))
 
 
 def _program(name: str) -> ModuleType:
@@ -23,18 +22,6 @@ def _program(name: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-@pytest.fixture(scope="session")
-def ethtool() -> ModuleType:
-    """The texts of ethtool."""
-    return _program("ethtool_text")
-
-
-@pytest.fixture(scope="session")
-def tools() -> ModuleType:
-    """The stand-ins for ethtool, rdma and their like."""
-    return _program("tools")
 
 
 @pytest.fixture(scope="session")

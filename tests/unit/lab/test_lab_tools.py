@@ -6,6 +6,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,12 +16,13 @@ from typing import Any
 import pytest
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx import _ethtool, _text
 from gb10lab import card
+from gb10lab import ethtool_text as ethtool
 
 PLUGGED = {"p0": {"serial": "LABCABLE00", "speed": 200000}}
 UP = {"up": True, "carrier": True, "speed": 200000, "module": card.describe(PLUGGED)["ports"]["p0"]["module"]}
 
 
-def test_settings_of_a_good_link_are_the_published_capture(ethtool: ModuleType, fixtures: Path) -> None:
+def test_settings_of_a_good_link_are_the_published_capture(fixtures: Path) -> None:
     """Byte for byte."""
     assert ethtool.settings("enp1s0f0np0", UP) == (fixtures / "connectx/ethtool-200g-up.txt").read_text(encoding="utf-8")
 
@@ -38,46 +42,145 @@ def test_settings_of_a_good_link_are_the_published_capture(ethtool: ModuleType, 
         ),
     ],
 )
-def test_settings_of_other_links(ethtool: ModuleType, change: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_settings_of_other_links(change: dict[str, Any], expected: dict[str, Any]) -> None:
     """What the collection reads from them."""
     assert _ethtool.link(ethtool.settings("enp1s0f0np0", UP | change)) == expected
 
 
-def test_driver(ethtool: ModuleType) -> None:
+def test_driver() -> None:
     """Firmware and PSID in mlx5's form."""
     state = {"kernel": "6.17.0", "firmware": card.FIRMWARE, "psid": card.PSID, "bdf": "0000:01:00.0"}
     assert _ethtool.driver(ethtool.driver(state)) == {"driver": "mlx5_core", "firmware": "28.45.4028", "psid": "NVD0000000087"}
 
 
-def test_module(ethtool: ModuleType) -> None:
+def test_module() -> None:
     """The cable's identity; nothing where there is none."""
     assert _ethtool.module(ethtool.module(UP))["serial_number"] == "LABCABLE00"
     assert ethtool.module({"module": None}) == ""
 
 
 @pytest.mark.parametrize(("carrier", "capture"), [(True, "ethtool-show-fec-rs.txt"), (False, "ethtool-show-fec-none.txt")])
-def test_fec_is_the_published_capture(ethtool: ModuleType, fixtures: Path, carrier: bool, capture: str) -> None:
+def test_fec_is_the_published_capture(fixtures: Path, carrier: bool, capture: str) -> None:
     """Byte for byte; the name of the interface is the capture's."""
     expected = (fixtures / "connectx" / capture).read_text(encoding="utf-8")
     name = expected.partition(":")[0].rpartition(" ")[2]
     assert ethtool.fec(name, {"carrier": carrier}) == expected
 
 
-def test_statistics(ethtool: ModuleType) -> None:
-    """The kernel's counters beside those of the port."""
-    text = ethtool.statistics({"rx_bytes": 7})
-    assert "     rx_bytes: 7\n" in text
-    assert _ethtool.counters(text)["rx_discards_phy"] == 0
+TOOLS = Path(__file__).resolve().parents[2] / "lab/node/tools"
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-def test_rdma_links(tools: ModuleType) -> None:
-    """The form of ``rdma -j link`` and of ``rdma link``."""
-    port = {"rdma": "rocep1s0f0", "interface": "enp1s0f0np0", "ifindex": 4, "state": "4: ACTIVE", "phys_state": "5: LinkUp"}
-    links = tools.rdma_links([port])
-    assert json.dumps(links, separators=(",", ":")) == (
-        '[{"ifindex":0,"ifname":"rocep1s0f0","port":1,"state":"ACTIVE","physical_state":"LINK_UP","netdev":"enp1s0f0np0","netdev_index":4}]'
-    )
-    assert tools.rdma_text(links) == "link rocep1s0f0/1 state ACTIVE physical_state LINK_UP netdev enp1s0f0np0 \n"
+@pytest.fixture(name="run")
+def _run(tmp_path: Path) -> Run:
+    """A node as the stand-ins see it: one cable in p0, whose rail 0 has carrier and whose rail 1 is down. Runs one by name."""
+    card.write(tmp_path / "hw", card.tree(1))
+    card.write_description(tmp_path / "hw", PLUGGED)
+    (tmp_path / "sys/class").mkdir(parents=True)
+    (tmp_path / "sys/class/infiniband").symlink_to(tmp_path / "hw/infiniband")
+    # the links of hw/infiniband resolve where the node mounts it
+    (tmp_path / "devices").symlink_to(tmp_path / "hw/devices")
+    for number, function in enumerate(card.FUNCTIONS[:2], 4):
+        own = {"ifindex": number, "statistics/rx_bytes": 7, "statistics/tx_bytes": 8} | ({} if function.rail else {"carrier": 1})
+        card.write(tmp_path / "sys/class/net" / function.interface, {name: str(value) for name, value in own.items()})
+    state = tmp_path / "hw/devices" / card.FUNCTIONS[0].folder / "infiniband" / card.FUNCTIONS[0].rdma / "ports/1/state"
+    state.write_text("4: ACTIVE\n", encoding="ascii")
+
+    def run(tool: str, *words: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / tool).symlink_to(TOOLS)
+        environment = {**os.environ, "LAB_HW": str(tmp_path / "hw"), "LAB_SYS": str(tmp_path / "sys")}
+        done = subprocess.run([tmp_path / tool, *words], capture_output=True, text=True, check=False, env=environment)
+        (tmp_path / tool).unlink()
+        return done
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        pytest.param(["enp1s0f0np0"], ethtool.settings("enp1s0f0np0", UP), id="settings with carrier"),
+        pytest.param(["enP2p1s0f0np0"], ethtool.settings("enP2p1s0f0np0", UP | {"up": False, "carrier": False}), id="settings while down"),
+        pytest.param(["--show-fec", "enp1s0f0np0"], ethtool.fec("enp1s0f0np0", UP), id="fec"),
+        pytest.param(["-m", "enP2p1s0f0np0"], ethtool.module(UP), id="the module is read also while down"),
+        pytest.param(
+            ["-S", "enp1s0f0np0"], "NIC statistics:\n     rx_bytes: 7\n     tx_bytes: 8\n" + ethtool.counters(), id="the kernel's counters are live"
+        ),
+    ],
+)
+def test_ethtool_answers_by_the_live_state(run: Run, words: list[str], expected: str) -> None:
+    """The text that lies ready for what the device is now."""
+    done = run("ethtool", *words)
+    assert (done.stdout, done.stderr, done.returncode) == (expected, "", 0)
+
+
+def test_ethtool_driver(run: Run) -> None:
+    """The PCI function of the very device."""
+    assert "bus-info: 0002:01:00.0\n" in run("ethtool", "-i", "enP2p1s0f0np0").stdout
+
+
+def test_no_module_is_an_error(run: Run, tmp_path: Path) -> None:
+    """As on a port without a cable."""
+    card.write_description(tmp_path / "hw", {})
+    done = run("ethtool", "-m", "enp1s0f0np0")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "netlink error: Input/output error\n")
+
+
+def test_the_memory_of_a_module_is_for_root(run: Run, tmp_path: Path) -> None:
+    """Others can not read the text that lies ready."""
+    modes = {path.name: path.stat().st_mode & 0o077 for path in (tmp_path / "hw/ethtool/enp1s0f0np0").iterdir()}
+    assert {name for name, mode in modes.items() if mode == 0} == {"module"}
+
+
+def test_port_counters_are_known_to_the_collection() -> None:
+    """Those that it looks at are there."""
+    assert _ethtool.counters(ethtool.counters())["rx_discards_phy"] == 0
+
+
+def test_rdma_links(run: Run) -> None:
+    """The form of ``rdma -j link`` and of ``rdma link``; functions without a netdev are not on the bus."""
+    assert json.loads(run("rdma", "-j", "link").stdout) == [
+        {"ifindex": 0, "ifname": "rocep1s0f0", "port": 1, "state": "ACTIVE", "physical_state": "LINK_UP", "netdev": "enp1s0f0np0", "netdev_index": 4},
+        {
+            "ifindex": 1,
+            "ifname": "roceP2p1s0f0",
+            "port": 1,
+            "state": "DOWN",
+            "physical_state": "DISABLED",
+            "netdev": "enP2p1s0f0np0",
+            "netdev_index": 5,
+        },
+    ]
+    assert run("rdma", "link", "show").stdout.splitlines()[0] == "link rocep1s0f0/1 state ACTIVE physical_state LINK_UP netdev enp1s0f0np0 "
+
+
+def test_rdma_devices(run: Run) -> None:
+    """The form of ``rdma -j dev`` and of ``rdma dev``."""
+    first = json.loads(run("rdma", "-j", "dev").stdout)[0]
+    assert (first["ifname"], first["fw"], first["node_guid"]) == ("rocep1s0f0", card.FIRMWARE, "0200:0001:0003:0000")
+    assert run("rdma", "dev").stdout.startswith(f"0: rocep1s0f0: node_type ca fw {card.FIRMWARE} node_guid 0200:0001:0003:0000 sys_image_guid")
+
+
+def test_lists_of_functions(run: Run) -> None:
+    """In the order of the bus."""
+    assert run("ibdev2netdev").stdout == "rocep1s0f0 port 1 ==> enp1s0f0np0 (Up)\nroceP2p1s0f0 port 1 ==> enP2p1s0f0np0 (Down)\n"
+    assert [line.split()[0] for line in run("lspci", "-D").stdout.splitlines()] == ["0000:01:00.0", "0002:01:00.0"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "loaded"),
+    [
+        pytest.param(["rdma_ucm"], 0, ["rdma_ucm"], id="a module that the kernel has"),
+        pytest.param(["-a", "rdma-ucm", "ib_umad"], 0, ["ib_umad", "rdma_ucm"], id="a dash is an underscore"),
+        pytest.param(["-n", "rdma_ucm"], 0, [], id="a dry run"),
+        pytest.param(["-q", "nvidia_peermem"], 1, [], id="one that it has not"),
+    ],
+)
+def test_modprobe(run: Run, tmp_path: Path, words: list[str], code: int, loaded: list[str]) -> None:
+    """What is loaded shows in /sys/module."""
+    done = run("modprobe", *words)
+    found = sorted(path.name for path in (tmp_path / "sys/module").iterdir()) if (tmp_path / "sys/module").exists() else []
+    assert (done.returncode, done.stderr, found) == (code, "", loaded)
 
 
 @pytest.mark.parametrize(

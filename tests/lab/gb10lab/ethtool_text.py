@@ -1,7 +1,11 @@
 # Copyright (c) gb10.cluster contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs inside a node: what ethtool prints of a fabric netdev, in the text of ethtool 6 with the mlx5 driver."""
+"""What ethtool prints of a fabric netdev, in the text of ethtool 6 with the mlx5 driver.
+
+The texts are made on the host whenever a cable changes and lie ready below ``hw/ethtool/INTERFACE``; in the node, ``tools`` picks one
+by the live state of the device.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +36,8 @@ PHY_COUNTERS = (
     ),
     "tx_queue_dropped",
 )
+#: The states of a device that ethtool tells apart: down by hand, without carrier, with one.
+LIVE = {"down": {"up": False, "carrier": False}, "up": {"up": True, "carrier": False}, "carrier": {"up": True, "carrier": True}}
 State = dict[str, Any]
 
 
@@ -104,7 +110,14 @@ def fec(name: str, state: State) -> str:
     return f"FEC parameters for {name}:\nSupported/Configured FEC encodings: Auto\nActive FEC encoding: {active}\n"
 
 
-def statistics(counters: dict[str, int]) -> str:
-    """``ethtool -S IF``; ``counters`` are the kernel's."""
-    rows = {**counters, **dict.fromkeys(PHY_COUNTERS, 0)}
-    return "NIC statistics:\n" + "".join(f"     {name}: {value}\n" for name, value in rows.items())
+def counters() -> str:
+    """The counters of the port at the end of ``ethtool -S IF``; the kernel's own come before them."""
+    return "".join(f"     {name}: 0\n" for name in PHY_COUNTERS)
+
+
+def ready(name: str, state: State) -> dict[str, str]:
+    """All texts of an interface by file. ``state``: ``{speed (Mb/s), module, firmware, psid, kernel, bdf}``; what is live is in the file's name."""
+    texts = {"driver": driver(state), "module": module(state), "counters": counters()}
+    for word, live in LIVE.items():
+        texts |= {f"settings.{word}": settings(name, state | live), f"fec.{word}": fec(name, state | live)}
+    return texts
