@@ -109,7 +109,8 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _bridge, _bridge_checks
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._argspec import access_of, care_of, change_argument_spec
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._change import Wish, device_of, fulfil
-from ansible_collections.gb10.cluster.plugins.module_utils._routeros._session import SwitchError, connect
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._login import connect
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._session import SwitchError
 
 
 def bridge(params: dict, check_mode: bool) -> tuple[dict, list[str]]:

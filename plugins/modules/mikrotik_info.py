@@ -112,7 +112,8 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _device, _facts, _safe_mode
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._argspec import access_of, connection_argument_spec
-from ansible_collections.gb10.cluster.plugins.module_utils._routeros._session import Session, SwitchError, connect
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._login import connect
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._session import Session, SwitchError
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._state import Reader
 
 GATHER = ["link", "rstp", "hosts", "qos", "safe_mode"]

@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from . import _device
 from ._command import Command, Group
 from ._management import MENUS as MANAGEMENT_MENUS
-from ._rows import Row, flag
+from ._rows import Row
 from ._session import Session, SwitchError
 from ._state import Reader
 from ._transaction import Care, Outcome, Switch, Task, converge
@@ -107,7 +106,7 @@ def _returned(outcome: Outcome, before: dict[str, Any], after: dict[str, Any]) -
 
 def predict(menus: Menus, groups: list[Group]) -> Menus:
     """What the menus would hold after the commands; rows that the switch makes by itself are not among them."""
-    predicted = copy.deepcopy(menus)
+    predicted = {path: [dict(row) for row in rows] for path, rows in menus.items()}
     for group in groups:
         for command in group.commands:
             _apply(predicted.setdefault(command.menu, []), command)
@@ -124,7 +123,3 @@ def _apply(rows: list[Row], command: Command) -> None:
         for row in targets:
             row.update(command.arguments)
 
-
-def is_on(row: Row, key: str) -> bool:
-    """Whether a yes/no field of a row is yes."""
-    return bool(flag(row.get(key)))

@@ -1,49 +1,23 @@
 # Copyright (c) gb10.cluster contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One login on a switch: typing lines and reading answers, over netmiko.
-
-netmiko is imported guarded: without it this module still imports, and :func:`connect` says which Python lacks it.
-The terminal is a PTY shell on purpose: over an exec channel ``/safe-mode/take`` reports success and protects nothing
-(measured on RouterOS 7.21).
-"""
+"""One login on a switch: typing lines and reading answers, whatever carries the bytes."""
 
 from __future__ import annotations
 
-import re
-import sys
 import time
-from typing import Any, Protocol
+from typing import Protocol
 
 from .._message import message
-from ._argspec import Access
 from ._command import Command
 from ._console import Reply, clean, parse_reply, prompt_pattern, typed
 from ._rows import Row, parse_rows, print_source, read_command
-
-_Driver: Any = object
-try:
-    from netmiko.mikrotik import MikrotikRouterOsSSH
-
-    _Driver = MikrotikRouterOsSSH
-    HAS_NETMIKO = True
-except ImportError:
-    HAS_NETMIKO = False
 
 MAX_LINE = 400
 """Longest line to type: RouterOS scrolls longer ones sideways, which breaks their echo (community.routeros issue 6)."""
 
 _SILENCE = 0.15
 """Seconds without a byte after which a refusal counts as complete; RouterOS paints prompts before late output (120-150 ms)."""
-
-_SCREENS: dict[str, tuple[str, str]] = {
-    "Do you want to see the software license": ("the licence question of a first login", "Log in once by hand and answer it."),
-    'Please press "Enter" to continue!': ("the notice of an unlicensed system", "Log in once by hand and license the system."),
-    'remove this default configuration type "r"': (
-        "the default configuration screen of a first login", "Log in once by hand and press any key but r."),
-    "new password>": ("the question for a new password", "Log in once by hand and set one; a factory or empty password is not accepted."),
-}
-"""Text on the screen -> (what it is, what to do). RouterOS shows these instead of a prompt."""
 
 
 class SwitchError(Exception):
@@ -146,107 +120,3 @@ class Session:
     def drop(self) -> None:
         """Cut the connection, so that the switch undoes what a safe mode of this session holds."""
         self._terminal.drop()
-
-
-def connect(access: Access) -> Session:
-    """Log in on a switch.
-
-    :raises SwitchError: with the reason, when that does not lead to a prompt.
-    """
-    return Session(_NetmikoTerminal(access, access.name), access.name, access.timeout)
-
-
-class _Screen(SwitchError):
-    """A screen instead of a prompt."""
-
-
-class _Login(_Driver):
-    """netmiko's driver, except that a screen of a first login ends the attempt instead of being answered or waited for."""
-
-    def special_login_handler(self, delay_factor: float = 1.0) -> None:
-        pattern = "|".join(["(?:" + self.prompt_pattern, *(re.escape(screen) for screen in _SCREENS)]) + ")"
-        seen = self.read_until_pattern(pattern=pattern, read_timeout=self.conn_timeout, re_flags=re.IGNORECASE)
-        for screen, (found, fix) in _SCREENS.items():
-            if screen.lower() in seen.lower():
-                self.paramiko_cleanup()
-                raise _Screen(message(f"{self.host}: login", "a prompt", found, fix))
-
-
-class _NetmikoTerminal:
-    """A netmiko connection as a :class:`Terminal`."""
-
-    def __init__(self, access: Access, name: str) -> None:
-        if not HAS_NETMIKO:
-            raise SwitchError(message(
-                "Python library netmiko", f"importable by {sys.executable}", "not installed there",
-                "Install it with pip install 'netmiko>=4.8,<5', or point ansible_python_interpreter at a Python that has it."))
-        self._name = name
-        secret = access.password or access.private_key_file
-        try:
-            self._connection: Any = _Login(
-                device_type="mikrotik_routeros", host=access.host, port=access.port, username=access.username,
-                password=access.password or "", use_keys=bool(access.private_key_file), key_file=access.private_key_file,
-                allow_agent=not secret, ssh_strict=access.host_key_checking,
-                system_host_keys=access.host_key_checking and not access.known_hosts_file,
-                alt_host_keys=bool(access.known_hosts_file), alt_key_file=access.known_hosts_file or "",
-                conn_timeout=access.timeout, auth_timeout=access.timeout, banner_timeout=access.timeout,
-            )
-        except SwitchError:
-            raise
-        except Exception as error:
-            raise login_error(error, access, name) from error
-        self.prompt: str = self._connection.base_prompt
-        self.address: str = self._connection.remote_conn.get_transport().getpeername()[0]
-
-    def write(self, text: str) -> None:
-        try:
-            self._connection.write_channel(text)
-        except Exception as error:
-            raise self._lost(error) from error
-
-    def read(self) -> str:
-        try:
-            text = self._connection.read_channel()
-            if not text and self._is_gone():
-                raise EOFError("by the switch")
-            return text
-        except Exception as error:
-            raise self._lost(error) from error
-
-    def _is_gone(self) -> bool:
-        """netmiko reads a closed channel as silence."""
-        channel = self._connection.remote_conn
-        return channel is None or channel.closed or channel.eof_received or not channel.get_transport().is_active()
-
-    def close(self) -> None:
-        self._connection.disconnect()
-
-    def drop(self) -> None:
-        self._connection.paramiko_cleanup()
-
-    def _lost(self, error: Exception) -> ConnectionLost:
-        """netmiko and paramiko end a session with OSError, EOFError, SSHException or their own; to us they are all one."""
-        self.drop()
-        return ConnectionLost(message(f"{self._name}: SSH session", "open", f"closed ({error})", "Check the path to the switch."))
-
-
-def login_error(error: Exception, access: Access, name: str) -> SwitchError:
-    """Say why a login failed, by the kind of the exception and, where there is no kind, by paramiko's words."""
-    text = " ".join(str(error).split())
-    known_hosts = access.known_hosts_file or "~/.ssh/known_hosts"
-    if type(error).__name__ == "NetmikoAuthenticationException":
-        return SwitchError(message(
-            f"{name}: login as {access.username}", "accepted", "refused",
-            "Check username, password and key; a user that has an SSH key may not log in with a password any more."))
-    if "not found in known_hosts" in text:
-        return SwitchError(message(
-            f"{name}: host key", f"known in {known_hosts}", "unknown",
-            f"Compare the fingerprint of ssh-keyscan -p {access.port} {access.host} with the switch's and add the line to that file."))
-    if "does not match" in text and "ost key" in text:
-        return SwitchError(message(
-            f"{name}: host key", f"the one in {known_hosts}", "another one",
-            "Find out why it changed (reset, another device, an attack) before the old line is replaced."))
-    if type(error).__name__ in ("NetmikoTimeoutException", "ReadTimeout", "ValueError", "ReadException"):
-        return SwitchError(message(
-            f"{name}: login", f"a prompt within {access.timeout} s", text[:200], "Check address, port and path to the switch."))
-    return SwitchError(message(f"{name}: login", "a prompt", f"{type(error).__name__}: {text[:200]}", "Check address, port and key file."))

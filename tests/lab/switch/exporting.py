@@ -122,10 +122,8 @@ def _default(machine: Machine, menu: Menu, name: str, row: Row) -> Any:
         return fixed.get(name, menu.fields[name].default)
     if menu.path == "/interface/ethernet/switch":
         return {"name": "switch1", "qos-hw-offloading": machine.model.group == "cpss"}.get(name, menu.fields[name].default)
-    factory = machine.factory.get(menu.path, [])
     if menu.fixed or menu.singleton or row.get("default"):
-        key = row.get(".id")
-        origin = next((other for other in factory if other.get(".id") == key), None)
+        origin = machine.factory[menu.path].get(row.get(".id"))
         if origin is not None:
             return origin.get(name)
     return menu.fields[name].default

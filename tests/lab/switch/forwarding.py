@@ -40,12 +40,13 @@ def legs(machine: Machine) -> dict[str, LegState]:
     """State of every leg of a switch by the default name of its leader."""
     members = {row["interface"]: row for row in machine.rows("/interface/bridge/port")}
     ports = {row["default-name"]: row for row in machine.rows("/interface/ethernet")}
+    offloaded = hardware.offloaded(machine)
     blocked = {port for port, role in machine.neighbours().items() if not role["forwarding"]}
     found = {}
     for leader, state in hardware.links(machine).items():
         row = ports[leader]
         member = members.get(row["name"])
-        is_offloaded = member is not None and hardware.is_offloaded(machine, member)
+        is_offloaded = row["name"] in offloaded
         segment = None if member is None or member["disabled"] or row["name"] in blocked else _segment(machine, member)
         speed = state.gbps if is_offloaded else min(state.gbps, SOFTWARE_GBPS)
         found[leader] = LegState(state.status == "link-ok" and state.up, segment, row["l2mtu"], speed, is_offloaded)

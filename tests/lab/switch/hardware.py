@@ -91,21 +91,26 @@ def running(machine: Machine) -> set[str]:
 
 def offloaded_bridge(machine: Machine) -> str | None:
     """The one bridge that the chip forwards: the first that is enabled and has ports of the chip."""
-    members = {row["bridge"] for row in machine.rows("/interface/bridge/port") if _is_switched(machine, row["interface"])}
+    switched = _switched(machine)
+    members = {row["bridge"] for row in machine.rows("/interface/bridge/port") if row["interface"] in switched}
     return next((row["name"] for row in machine.rows("/interface/bridge") if row["name"] in members and not row["disabled"]), None)
 
 
-def is_offloaded(machine: Machine, row: Row) -> bool:
-    """Flag H of a bridge port."""
-    return (row["bridge"] == offloaded_bridge(machine) and row["hw"] and not row["disabled"] and row["horizon"] == "none"
-            and row["interface"] not in machine.stale_offload and _is_switched(machine, row["interface"])
-            and not machine.tables["/interface/bridge/settings"].record["use-ip-firewall"])
+def offloaded(machine: Machine) -> set[str]:
+    """Interfaces whose bridge port has the flag H."""
+    if machine.tables["/interface/bridge/settings"].record["use-ip-firewall"]:
+        return set()
+    bridge, switched = offloaded_bridge(machine), _switched(machine)
+    return {
+        row["interface"] for row in machine.rows("/interface/bridge/port")
+        if row["bridge"] == bridge and row["hw"] and not row["disabled"] and row["horizon"] == "none" and row["interface"] in switched
+        and row["interface"] not in machine.stale_offload
+    }
 
 
-def _is_switched(machine: Machine, interface: str) -> bool:
-    """Whether an interface is a port of the switch chip."""
-    row = machine.row("/interface/ethernet", interface)
-    return row is not None and row["default-name"] not in machine.model.apart
+def _switched(machine: Machine) -> set[str]:
+    """Names of the ports of the switch chip."""
+    return {row["name"] for row in machine.rows("/interface/ethernet") if row["default-name"] not in machine.model.apart}
 
 
 def bridge_l2mtu(machine: Machine, bridge: str) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from .values import RouterError
@@ -327,6 +328,7 @@ class Parser:
         return self._atom()
 
 
+@lru_cache(maxsize=1024)
 def parse(text: str, offset: int = 0) -> tuple[Statement, ...]:
     """Statements of a text. Raises :class:`RouterError` with the column of what can not be read."""
     return Parser(text, offset).script()

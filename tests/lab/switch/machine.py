@@ -8,7 +8,6 @@ What the hardware makes of it is its rules (``hardware.py``, ``qos.py``), which 
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Callable, Set
 from dataclasses import dataclass, field
@@ -98,7 +97,7 @@ class Machine:
         self.on_commit: list[Callable[[], None]] = []
         self.listeners: list[Callable[[str], None]] = []
         self.tables: dict[str, Table] = {}
-        self.factory: dict[str, list[Row]] = {}
+        self.factory: dict[str, dict[Id | None, Row]] = {}
         self.files: dict[str, str] = {}
         self.reset(identity)
 
@@ -110,20 +109,16 @@ class Machine:
                 self.append(path, row)
         for path, table in self.tables.items():
             if table.menu.singleton:
-                table.record = {name: copy.copy(spec.default) for name, spec in table.menu.fields.items()}
+                table.record = {name: spec.default for name, spec in table.menu.fields.items()}
         if version_tuple(self.version) < (7, 23):
             self.tables[f"{QOS}/settings"].record.update({"multicast-buffers": "10", "shared-buffers": "40"})
-        self.factory = {path: copy.deepcopy(table.rows or [table.record]) for path, table in self.tables.items()}
+        self.factory = {path: {row.get(".id"): dict(row) for row in table.rows or [table.record]} for path, table in self.tables.items()}
         self.tables["/system/identity"].record["name"] = identity
 
     @property
     def identity(self) -> str:
         """The name in its prompt."""
         return str(self.tables["/system/identity"].record["name"])
-
-    def is_before(self, *version: int) -> bool:
-        """Whether its RouterOS is older."""
-        return version_tuple(self.version) < version
 
     # Reading.
     def rows(self, path: str) -> list[Row]:
@@ -185,7 +180,7 @@ class Machine:
     def append(self, path: str, values: Row) -> Row:
         """Add a row that the switch makes by itself, without asking anybody."""
         table = self.tables[path]
-        row: Row = {".id": Id(f"*{table.next_id:X}"), **{name: copy.copy(spec.default) for name, spec in table.menu.fields.items()}, **values}
+        row: Row = {".id": Id(f"*{table.next_id:X}"), **{name: spec.default for name, spec in table.menu.fields.items()}, **values}
         if "name" in table.menu.fields and isinstance(row.get("name"), Nothing):
             row["name"] = f"{path.rsplit('/', 1)[1]}{table.next_id}"
         table.next_id += 1
@@ -225,16 +220,17 @@ class Machine:
     # Safe mode.
     def snapshot(self) -> Any:
         """Everything that safe mode can undo."""
-        return copy.deepcopy(({path: (table.rows, table.record, table.next_id) for path, table in self.tables.items()}, self.files))
+        tables = {path: (_copies(table.rows), dict(table.record), table.next_id) for path, table in self.tables.items()}
+        return tables, dict(self.files)
 
     def restore(self, snapshot: Any) -> None:
         """Go back to a snapshot; cages whose configuration differs restart. Ids that were given out meanwhile are not given out again."""
-        tables, files = copy.deepcopy(snapshot)
-        before = copy.deepcopy(self.rows("/interface/ethernet"))
+        tables, files = snapshot
+        before = _copies(self.rows("/interface/ethernet"))
         for path, (rows, record, next_id) in tables.items():
             table = self.tables[path]
-            table.rows, table.record, table.next_id = rows, record, max(next_id, table.next_id)
-        self.files = files
+            table.rows, table.record, table.next_id = _copies(rows), dict(record), max(next_id, table.next_id)
+        self.files = dict(files)
         for old, new in zip(before, self.rows("/interface/ethernet")):
             self.rules.changed(self, "/interface/ethernet", old, new)
         self.committed()
@@ -270,3 +266,8 @@ class Machine:
         with self.lock:
             if self.safe_mode.unroll_at is not None and self.clock() >= self.safe_mode.unroll_at:
                 self.unroll()
+
+
+def _copies(rows: list[Row]) -> list[Row]:
+    """Copies of rows; their values are replaced, never changed."""
+    return [dict(row) for row in rows]

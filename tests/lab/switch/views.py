@@ -68,10 +68,10 @@ def _bridges(machine: Machine, shown: list[Row]) -> list[Row]:
 
 
 def _bridge_ports(machine: Machine, shown: list[Row]) -> list[Row]:
-    running = hardware.running(machine)
+    running, offloaded = hardware.running(machine), hardware.offloaded(machine)
     found: list[Row] = []
     for row in shown:
-        is_offloaded = hardware.is_offloaded(machine, row)
+        is_offloaded = row["interface"] in offloaded
         found.append(row | {"inactive": row["interface"] not in running, "hw-offload": is_offloaded})
         if is_offloaded:
             found[-1]["hw-offload-group"] = "switch1"
@@ -197,7 +197,7 @@ def bridge_port_monitor(machine: Machine, row: Row) -> dict[str, Any]:
     shown = {"interface": interface, "status": "in-bridge", "port-number": machine.rows("/interface/bridge/port").index(row) + 1, **role,
              "learning": role["forwarding"], "edge-port": role["role"] == "designated-port", "point-to-point-port": True, "sending-rstp": True,
              "actual-path-cost": row["path-cost"] if isinstance(row["path-cost"], int) else 2000}
-    return shown | ({"hw-offload-group": "switch1"} if hardware.is_offloaded(machine, row) else {})
+    return shown | ({"hw-offload-group": "switch1"} if interface in hardware.offloaded(machine) else {})
 
 
 def safe_mode(machine: Machine, session: object) -> Row:

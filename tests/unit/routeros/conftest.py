@@ -12,11 +12,19 @@ from pathlib import Path
 import pytest
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.testing import patch_module_args
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _session
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._argspec import Care
 
 LAB = str(Path(__file__).resolve().parents[2] / "lab")
 if LAB not in sys.path:
     sys.path.insert(0, LAB)
+
+
+@pytest.fixture(autouse=True)
+def no_waiting_for_silence(request, monkeypatch):
+    """A console without a network has said everything when it has said something."""
+    if request.module.__name__ != "test_switch_server":
+        monkeypatch.setattr(_session, "_SILENCE", 0.02)
 
 
 @pytest.fixture

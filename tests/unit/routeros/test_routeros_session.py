@@ -9,7 +9,7 @@ import re
 import sys
 
 import pytest
-from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _session
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _login
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._argspec import (
     Access,
     access_of,
@@ -17,7 +17,8 @@ from ansible_collections.gb10.cluster.plugins.module_utils._routeros._argspec im
     connection_argument_spec,
 )
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._command import Command
-from ansible_collections.gb10.cluster.plugins.module_utils._routeros._session import ConnectionLost, Session, SwitchError, connect, login_error
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._login import connect, login_error
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._session import ConnectionLost, Session, SwitchError
 
 ACCESS = Access("192.0.2.1", 22, "admin", "secret", None, 5, True, None)
 
@@ -151,7 +152,7 @@ def test_a_failed_login_says_why(kind, text, said):
 
 
 def test_a_missing_netmiko_names_the_python_that_lacks_it(monkeypatch):
-    monkeypatch.setattr(_session, "HAS_NETMIKO", False)
+    monkeypatch.setattr(_login, "HAS_NETMIKO", False)
     with pytest.raises(SwitchError) as error:
         connect(ACCESS)
     assert str(error.value) == (

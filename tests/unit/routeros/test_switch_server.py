@@ -9,7 +9,8 @@ import paramiko
 import pytest
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._argspec import Access
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._command import Command
-from ansible_collections.gb10.cluster.plugins.module_utils._routeros._session import ConnectionLost, SwitchError, connect
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._login import connect
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._session import ConnectionLost, SwitchError
 from switch.console import Scenario
 from switch.hardware import build
 from switch.server import Server
