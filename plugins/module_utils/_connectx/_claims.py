@@ -39,14 +39,19 @@ class Device(NamedTuple):
 
 @dataclass
 class Definition:
-    """One id of netplan, merged over the files that mention it, in the order in which netplan reads them."""
+    """One id of netplan, merged over the files that mention it, in the order in which netplan reads them. ``uuids``: by file, where it names one."""
 
     name: str
     kind: str
     files: list[str] = field(default_factory=list)
     match: dict[str, Any] | None = None
     renderer: str | None = None
-    uuid: str | None = None
+    uuids: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def uuid(self) -> str | None:
+        """UUID of the connection that netplan renders: the one of the last file wins."""
+        return next(reversed(self.uuids.values()), None)
 
 
 class Unit(NamedTuple):
@@ -100,17 +105,17 @@ def merge(documents: Iterable[tuple[str, Any]]) -> tuple[dict[str, Definition], 
                     continue
                 item = definitions.setdefault(str(name), Definition(str(name), kind))
                 item.files.append(path)
-                _amend(item, body if isinstance(body, dict) else {}, section.get("renderer"))
+                _amend(item, path, body if isinstance(body, dict) else {}, section.get("renderer"))
     return definitions, renderer
 
 
-def _amend(item: Definition, body: dict[str, Any], renderer: str | None) -> None:
+def _amend(item: Definition, path: str, body: dict[str, Any], renderer: str | None) -> None:
     match, manager = body.get("match"), body.get("networkmanager")
     if isinstance(match, dict):
         item.match = {**(item.match or {}), **match}
     item.renderer = body.get("renderer") or renderer or item.renderer
     if isinstance(manager, dict):
-        item.uuid = manager.get("uuid") or item.uuid
+        item.uuids.update({path: manager["uuid"]} if manager.get("uuid") else {})
 
 
 def matches(item: Definition, device: Device) -> bool:
@@ -172,7 +177,7 @@ def _netplan_claims(device: Device, sources: Sources, devices: list[Device], run
             "source": "netplan",
             "name": item.name,
             "file": file,
-            "ours": file == _names.NETPLAN_FILE or item.uuid == _names.connection_uuid(device.name),
+            "ours": file == _names.NETPLAN_FILE or item.uuids.get(file) == _names.connection_uuid(device.name),
             "shared_with": _shared_with(file, device.name, sources.definitions, devices),
             "pattern": pattern(item),
             "effective": item.name in running,

@@ -96,7 +96,7 @@ def _strays(connectx: Connectx, rails: list[Rail]) -> set[str]:
     names = {rail.interface for rail in rails}
     devices = [device for port in connectx["ports"].values() for device in port["rails"] if device["interface"] in names]
     claims = [claim for device in devices for claim in device["claims"] if claim["ours"] and claim["source"] == "netplan"]
-    return {claim["file"] for claim in claims if claim["file"]}
+    return {claim["file"] for claim in claims if claim["file"] and not set(claim["shared_with"]) - names}
 
 
 def _rails_part(change: Change) -> None:

@@ -180,7 +180,7 @@ def test_a_later_file_amends_a_definition() -> None:
     second = {"network": {"renderer": "NetworkManager", "ethernets": amended}}
     definitions, renderer = _claims.merge([(A, first), (B, second)])
     assert renderer == "NetworkManager"
-    assert definitions == {"fab": Definition("fab", "ethernets", [A, B], {"name": "enp1*", "driver": "mlx5_core"}, "networkd", None)}
+    assert definitions == {"fab": Definition("fab", "ethernets", [A, B], {"name": "enp1*", "driver": "mlx5_core"}, "networkd")}
 
 
 @pytest.mark.parametrize("document", [None, [], "text", {}, {"network": None}, {"network": {"ethernets": None}}, {"other": 1}])
@@ -200,6 +200,14 @@ def test_documents_that_are_not_netplan(document: Any) -> None:
 )
 def test_a_rendered_file_leads_back_to_its_id(file: str | None, expected: str | None) -> None:
     assert _claims.rendered_id(file) == expected
+
+
+def test_a_file_that_adds_to_our_definition_is_not_ours() -> None:
+    own = {RAIL: {"addresses": ["10.77.0.2/24"], "networkmanager": {"uuid": _names.connection_uuid(RAIL)}}}
+    other = {RAIL: {"addresses": ["192.168.177.11/24"]}}
+    files = [(A, {"network": {"ethernets": other}}), (_names.NETPLAN_FILE, {"network": {"ethernets": own}})]
+    definitions, _renderer = _claims.merge(files)
+    assert [(claim["file"], claim["ours"]) for claim in _claims.claims(RAIL, Sources(definitions), DEVICES)] == [(A, False), (_names.NETPLAN_FILE, True)]
 
 
 def test_our_uuids_never_change() -> None:
