@@ -29,6 +29,8 @@ from typing import Any, NamedTuple
 ARMED, FIRING, CONFIRMED = "armed.json", "firing.json", "confirmed.json"
 SETTLE = 8.0
 """Seconds that networkd or NetworkManager get to bring an interface's own addresses back before they are added by hand."""
+PATIENCE = 35.0
+"""Seconds that a module which holds the lock gets to end its step: a little more than a command of its may take."""
 DEFAULT_MTU = 1500
 ROUNDS = 5
 """How often what is left is put right by hand: one step may bring the next (enabling IPv6 makes the kernel add an address)."""
@@ -339,18 +341,20 @@ def vanish(machine: Machine, folder: str, data: dict[str, Any]) -> None:
     for path in data["boot_files"]:
         machine.remove(path)
     machine.remove(folder)
+    machine.remove(f"{folder}.new")
     for path in {os.path.dirname(entry["path"]) for entry in data["files"]} | {os.path.dirname(folder)}:
         if path.startswith(os.path.dirname(folder)):
             machine.prune(path)
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run as the script that lies beside the data; a module that still holds the lock gets ten seconds to notice."""
+    """Run as the script that lies beside the data. A module that is still at work sees that it has begun and stops at its next step."""
     machine, folder = Machine(), os.path.dirname(os.path.abspath(argv[0]))
-    found = [content for name in (ARMED, FIRING, CONFIRMED) if (content := machine.read(f"{folder}/{name}")) is not None]
+    machine.rename(f"{folder}/{ARMED}", f"{folder}/{FIRING}")
+    found = [content for name in (FIRING, CONFIRMED) if (content := machine.read(f"{folder}/{name}")) is not None]
     if not found:
         return 0
-    with machine.locked(json.loads(found[0])["lock"], 10.0):
+    with machine.locked(json.loads(found[0])["lock"], PATIENCE):
         outcome = fire(machine, folder, boot=argv[1:] == ["boot"])
     return 1 if outcome and outcome["problems"] else 0
 

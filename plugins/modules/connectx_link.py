@@ -109,7 +109,7 @@ backup:
 rollback:
   description:
     - RV(rollback.state) is V(none) when nothing was changed, V(armed) until a new login has confirmed, then V(confirmed). When the task fails it
-      is V(restored), or V(incomplete) with the RV(rollback.problems) that were met on the way back.
+      is V(restored), or V(incomplete) with the RV(rollback.problems) that were met on the way back, or V(firing) while it is on the way.
   returned: always
   type: dict
   contains:

@@ -52,6 +52,7 @@ def plain(mode: int = 0o600) -> Meta:
 
 def arm(machine: Machine, run_id: str, timeout: int, paths: list[str], commands: list[dict[str, Any]], live: dict[str, Any]) -> str:
     """Make everything ready to go back, then start the timer; returns a complaint, empty when it is armed. Until then nothing has been changed.
+    The caller holds the lock and knows that nothing is armed.
 
     :param timeout: seconds until it fires.
     :param paths: files that will be written or removed.
@@ -74,7 +75,9 @@ def arm(machine: Machine, run_id: str, timeout: int, paths: list[str], commands:
     }
     timer = ["systemd-run", "--quiet", "--collect", f"--unit={UNIT}", f"--on-active={timeout}", "--timer-property=AccuracySec=100ms"]
     try:
+        # debris: a run that was killed while arming, or that stored its result while the rollback vanished
         machine.remove(new)
+        machine.remove(ROLLBACK_DIR)
         data["files"] = [_rollback.keep(machine, path, new) for path in paths]
         machine.write(f"{new}/restore.py", inspect.getsource(_rollback).encode(), plain())
         machine.write(f"{new}/{_rollback.ARMED}", json.dumps(data).encode(), plain())
@@ -89,7 +92,6 @@ def arm(machine: Machine, run_id: str, timeout: int, paths: list[str], commands:
         complaint = (done.err or done.out).strip() or f"systemd-run ended with {done.rc}"
     except OSError as error:
         complaint = str(error)
-    machine.remove(new)
     _rollback.vanish(machine, ROLLBACK_DIR, data)
     return complaint
 

@@ -157,10 +157,15 @@ def _gone_back(machine: Machine, run_id: str, why: str) -> Failed:
 
 def _fired(outcome: dict[str, Any] | None, run_id: str, why: str) -> Failed:
     """Say that the old state came back, or what of it did not."""
-    problems = outcome["problems"] if outcome else ["the rollback is still at work"]
-    ending = f"the old state, except: {'; '.join(problems)}" if problems else "the old state, put back by the rollback"
-    text = message("rails", "the state of the plan, confirmed over a new login", ending, f"Reason: {why}.")
-    return Failed(text, {"id": run_id, "state": "incomplete" if problems else "restored", "problems": problems})
+    problems = outcome["problems"] if outcome else []
+    state = "firing" if outcome is None else "incomplete" if problems else "restored"
+    endings = {
+        "firing": "the rollback at work, which puts the old state back",
+        "incomplete": f"the old state, except: {'; '.join(problems)}",
+        "restored": "the old state, put back by the rollback",
+    }
+    text = message("rails", "the state of the plan, confirmed over a new login", endings[state], f"Reason: {why}.")
+    return Failed(text, {"id": run_id, "state": state, "problems": problems})
 
 
 def _confirm(machine: Machine, run_id: str) -> dict[str, Any]:

@@ -398,6 +398,45 @@ def test_nothing_is_changed_before_the_timer_runs_and_netplan_apply_is_never_cal
     assert not any("netplan apply" in step for step in steps)
 
 
+def test_interrupted_rollback_is_finished_by_the_next_run() -> None:
+    machine = FakeMachine()
+    _run.run(machine, options(), False, lambda _interfaces: connectx())
+    machine.steps, machine.fail_at, machine.mode = [], 4, "kill"
+    with pytest.raises(Killed):
+        _rollback.fire(machine, _names.ROLLBACK_DIR)
+    machine.fail_at = 0
+    planned = _run.run(machine, options("absent", {}), True, lambda _interfaces: connectx())
+    assert "would be rolled back first" in planned["warnings"][0]
+    result = _run.run(machine, options(run_id="run-2"), False, lambda _interfaces: connectx())
+    assert "was rolled back first" in result["warnings"][0]
+    confirm(machine, "run-2")
+    assert gone(machine)
+
+
+def test_debris_of_a_run_that_met_its_rollback_is_no_obstacle() -> None:
+    machine = FakeMachine()
+    machine.put(_arming.RESULT, "{}")
+    machine.put(f"{_names.ROLLBACK_DIR}.new/armed.json", "{}")
+    assert _run.run(machine, options(), False, lambda _interfaces: connectx())["rollback"]["state"] == "armed"
+    confirm(machine)
+    assert gone(machine)
+
+
+def test_rollback_that_is_at_work_is_told_as_such() -> None:
+    machine = FakeMachine()
+    watch = machine.run
+
+    def begin(argv: Any, timeout: float = 30.0) -> Any:
+        if list(argv)[:2] == ["networkctl", "reload"]:
+            machine.rename(f"{_names.ROLLBACK_DIR}/armed.json", f"{_names.ROLLBACK_DIR}/firing.json")
+        return watch(argv, timeout)
+
+    machine.run = begin  # type: ignore[method-assign]
+    with pytest.raises(_run.Failed, match="found the rollback at work, which puts the old state back. Reason: the rollback fired") as failed:
+        _run.run(machine, options(), False, lambda _interfaces: connectx())
+    assert failed.value.rollback["state"] == "firing"
+
+
 def test_interrupted_rollback_is_finished_at_boot() -> None:
     machine = FakeMachine()
     untouched = FakeMachine()
