@@ -45,6 +45,24 @@ WantedBy=multi-user.target
 """
 
 
+class Unreadable(Exception):
+    """A file in which we keep what a node was holds something else; the argument is its path."""
+
+
+def load(machine: Machine, path: str) -> dict[str, Any] | None:
+    """Data that this collection keeps in a file, None when there is no such file; raises :class:`Unreadable`."""
+    content = machine.read(path)
+    if content is None:
+        return None
+    try:
+        data = json.loads(content)
+    except ValueError as error:
+        raise Unreadable(path) from error
+    if not isinstance(data, dict):
+        raise Unreadable(path)
+    return data
+
+
 def plain(mode: int = 0o600) -> Meta:
     """Attributes of a new file of ours: root's, written now."""
     return Meta(mode, 0, 0, 0, None)
@@ -99,9 +117,8 @@ def arm(machine: Machine, run_id: str, timeout: int, paths: list[str], commands:
 def armed(machine: Machine) -> dict[str, Any] | None:
     """Data of the rollback that is armed, or that began to fire and did not end; ``firing`` tells the two apart. None when there is none."""
     for path, firing in ((ROLLBACK_ARMED, False), (f"{ROLLBACK_DIR}/{_rollback.FIRING}", True)):
-        content = machine.read(path)
-        if content is not None:
-            data: dict[str, Any] = json.loads(content)
+        data = load(machine, path)
+        if data is not None:
             return {**data, "firing": firing}
     return None
 
@@ -119,8 +136,7 @@ def store(machine: Machine, result: dict[str, Any]) -> None:
 
 def stored(machine: Machine) -> dict[str, Any] | None:
     """The result so far; None when the module did not get that far."""
-    content = machine.read(RESULT)
-    return json.loads(content) if content is not None else None
+    return load(machine, RESULT)
 
 
 def confirm(machine: Machine, run_id: str) -> bool:
@@ -135,6 +151,5 @@ def confirm(machine: Machine, run_id: str) -> bool:
 
 def last(machine: Machine, run_id: str) -> dict[str, Any] | None:
     """How the rollback of this run ended when it fired: ``{id, when, at, problems}``."""
-    content = machine.read(LAST)
-    outcome = json.loads(content) if content is not None else {}
-    return outcome if outcome.get("id") == run_id else None
+    outcome = load(machine, LAST)
+    return outcome if outcome is not None and outcome["id"] == run_id else None

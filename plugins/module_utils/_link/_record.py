@@ -11,6 +11,7 @@ from typing import Any
 
 from ansible_collections.gb10.cluster.plugins.module_utils import _netplan
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx import _names
+from ansible_collections.gb10.cluster.plugins.module_utils._link._arming import load
 from ansible_collections.gb10.cluster.plugins.module_utils._link._desired import KEYFILES
 from ansible_collections.gb10.cluster.plugins.module_utils._link._live import State
 from ansible_collections.gb10.cluster.plugins.module_utils._rollback import DEFAULT_MTU, Machine
@@ -21,8 +22,7 @@ FILE = f"{FOLDER}/record.json"
 
 def read(machine: Machine) -> dict[str, Any]:
     """``{interfaces: {interface: State}, moved: [{path, meta, definitions}]}``; empty before the first run."""
-    content = machine.read(FILE)
-    record: dict[str, Any] = json.loads(content) if content is not None else {}
+    record = load(machine, FILE) or {}
     return {"interfaces": record.get("interfaces", {}), "moved": record.get("moved", [])}
 
 

@@ -60,11 +60,13 @@ def run(machine: Machine, options: Options, check_mode: bool, collect: Callable[
     with machine.locked(_arming.LOCK, BUSY) as alone:
         if not alone:
             raise Refused([message("connectx_link", "one run at a time", "another one at work on this machine", "Wait for it to end.")])
-        if options["state"] == "confirmed":
-            return _confirm(machine, options["run_id"] or "")
-        if check_mode:
-            return _preview(machine, options, collect)
-        return _change_it(machine, options, collect)
+        try:
+            if options["state"] == "confirmed":
+                return _confirm(machine, options["run_id"] or "")
+            return (_preview if check_mode else _change_it)(machine, options, collect)
+        except _arming.Unreadable as unreadable:
+            fix = "Put the links right by hand, then remove that file."
+            raise Refused([message(str(unreadable), "the data of connectx_link", "something else", fix)]) from unreadable
 
 
 def _change_of(machine: Machine, options: Options, connectx: Connectx) -> Change:

@@ -298,6 +298,24 @@ def test_what_was_right_is_not_touched_when_the_other_rail_drifted() -> None:
     assert {path for path in before if machine.files[path] != before[path]} == set()
 
 
+def test_copy_of_our_profile_that_networkmanager_stored_is_removed_and_comes_back_with_the_rollback() -> None:
+    machine = FakeMachine("netplan-networkmanager")
+    done("p0")(machine)
+    stray = "/etc/netplan/90-NM-068af5dd-349f-545c-ba31-d6288a6ed1b3.yaml"
+    machine.put(stray, "network:\n  ethernets:\n    enp1s0f0np0: {addresses: [10.9.9.9/24]}\n")
+    machine.start()
+    before = machine.state()
+
+    def doubled(facts: Any) -> None:
+        facts["ports"]["p0"]["rails"][0]["claims"] = [claim(file=stray, ours=True), claim(file=_names.NETPLAN_FILE, ours=True)]
+
+    _run.run(machine, options(), False, lambda _interfaces: connectx("netplan-networkmanager", doubled))
+    assert stray not in machine.files
+    assert _names.NETPLAN_FILE in machine.files
+    machine.fire()
+    assert machine.state() == before
+
+
 def test_rail_without_carrier_is_configured_and_waits() -> None:
     machine = FakeMachine()
     for name in ("enp1s0f0np0", "enP2p1s0f0np0"):
