@@ -11,15 +11,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from . import ethtool_text
-from .inventory import PORTS
+from .inventory import PORTS, Node
+from .rack import FULL
 
-#: Mb/s of a good link.
-SPEED = 200000
 FIRMWARE, PSID = "28.45.4028", "NVD0000000087"
 #: Both ends of the approved 0.4 m cable read like this; ``serial`` comes from the cable.
 MODULE = {"identifier": "0x1e (QSFP+ or later with CMIS)", "vendor": "Amphenol", "part": "NJAAKK-N911", "length": "0.40m"}
@@ -115,6 +114,11 @@ def _function(number: int, rail: int) -> Function:
 FUNCTIONS = tuple(_function(number, rail) for number in (0, 1) for rail in (0, 1))
 
 
+def functions(node: Node) -> tuple[Function, ...]:
+    """The functions of a node's card, under the names that its owner gave the netdevs. RDMA devices keep theirs: they are named after the bus."""
+    return tuple(replace(each, interface=node.interfaces[each.port][each.rail]) if each.port in node.interfaces else each for each in FUNCTIONS)
+
+
 @dataclass(frozen=True)
 class Link:
     """A symbolic link in the tree."""
@@ -124,7 +128,7 @@ class Link:
 
 def describe(plugged: dict[str, dict[str, Any]], made: Iterable[Function] = FUNCTIONS) -> dict[str, Any]:
     """What the node's programs know beyond /sys. ``plugged``: per port with a cable in it ``{serial, speed}`` (Mb/s)."""
-    empty = {"module": None, "speed": SPEED}
+    empty = {"module": None, "speed": FULL}
     full = {port: {"module": {**MODULE, "serial": cable["serial"]}, "speed": cable["speed"]} for port, cable in plugged.items()}
     ports = {port: full.get(port, empty) for port in PORTS}
     return {"firmware": FIRMWARE, "psid": PSID, "ports": ports, "functions": [vars(function) for function in made]}

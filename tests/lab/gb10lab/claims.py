@@ -14,14 +14,13 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from . import network
+from . import card, network
 from .inventory import Node
 from .network import MANAGEMENT
 from .nodes import MANAGEMENT_FILES
 from .shell import LabError, ip, run
 from .state import Lab
 
-RAIL = "enp1s0f0np0"
 #: An id that sorts after the management interface's, which would lose its address otherwise: the first file that matches counts.
 WILDCARD_ID = "zz-all"
 OWN = """\
@@ -54,6 +53,11 @@ KEYFILE = """\
     [ipv6]
     method=disabled
     """
+
+
+def rail(node: Node) -> str:
+    """The device that others configure: rail 0 of p0."""
+    return card.functions(node)[0].interface
 
 
 def inside(lab: Lab, node: Node, path: str) -> str:
@@ -100,7 +104,7 @@ def _put(lab: Lab, node: Node, path: str, text: str, addresses: tuple[str, ...] 
     _write(lab, node, path, text)
     _settle(lab, node)
     if node.backend == "networkmanager":
-        run(*lab.inside(node), "nmcli", "--wait", "5", "connection", "up", "cx7", "ifname", RAIL, check=False)
+        run(*lab.inside(node), "nmcli", "--wait", "5", "connection", "up", "cx7", "ifname", rail(node), check=False)
     return memory
 
 
@@ -108,16 +112,16 @@ def leftover(lab: Lab, node: Node, options: dict[str, str]) -> dict[str, Any]:
     """A file as NVIDIA's instructions leave it, naming a rail, applied."""
     address = options["address"]
     if node.backend == "networkmanager":
-        text = _fill(KEYFILE, match=f"interface-name={RAIL}", ipv4=f"method=manual\naddress1={address}")
+        text = _fill(KEYFILE, match=f"interface-name={rail(node)}", ipv4=f"method=manual\naddress1={address}")
         return _put(lab, node, "/etc/NetworkManager/system-connections/cx7.nmconnection", text, (address,))
-    return _put(lab, node, "/etc/netplan/40-cx7.yaml", _fill(OWN, rail=RAIL, address=address), (address,))
+    return _put(lab, node, "/etc/netplan/40-cx7.yaml", _fill(OWN, rail=rail(node), address=address), (address,))
 
 
 def shared(lab: Lab, node: Node, options: dict[str, str]) -> dict[str, Any]:
     """The management interface's own netplan file with one more definition, applied."""
     path = _netplan_file(node)
     text = Path(inside(lab, node, path)).read_text(encoding="utf-8")
-    return _put(lab, node, path, f"{text.rstrip()}\n    {RAIL}:\n      addresses: [{options['address']}]\n", (options["address"],))
+    return _put(lab, node, path, f"{text.rstrip()}\n    {rail(node)}:\n      addresses: [{options['address']}]\n", (options["address"],))
 
 
 def wildcard(lab: Lab, node: Node, _options: dict[str, str]) -> dict[str, Any]:
@@ -165,7 +169,7 @@ def restore(lab: Lab, node: Node, memory: dict[str, Any]) -> None:
     elif memory["applied"]:
         _settle(lab, node)
     own = lab.namespace(f"n{node.number}")
-    ip(own, *(f"address del {cidr} dev {RAIL}" for cidr in memory["addresses"]), "link set lo up", check=False)
+    ip(own, *(f"address del {cidr} dev {rail(node)}" for cidr in memory["addresses"]), "link set lo up", check=False)
     for name, row in network.live(lab, node).items():
         if name in memory["resting"] and not any(each["family"] == "inet" for each in row["addr_info"]):
             ip(own, f"link set {name} down", f"address flush dev {name}")

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import containers, faults, image, inventory, network, nodes, ssh, triggers, wheels
-from .shell import LabError, run
+from . import cabling, containers, faults, image, inventory, network, nodes, ssh, triggers, wheels
+from .shell import LabError, end_process, run
 from .state import Lab, locked
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -35,7 +35,7 @@ def fingerprint(cluster: inventory.Cluster, image_name: str) -> str:
 
 def healthy(lab: Lab) -> bool:
     """Whether everything that ``up`` started is there and every node answers."""
-    expected = {lab.container(node.name) for node in lab.up.nodes} | {lab.container(wheels.SERVICE)}
+    expected = {lab.container(node.name) for node in lab.up.nodes} | {lab.container(containers.SERVICE)}
     if set(containers.names(lab)) != expected:
         return False
     with ThreadPoolExecutor() as pool:
@@ -47,7 +47,8 @@ def up(options: argparse.Namespace) -> int:
     if os.geteuid():
         raise LabError("user - expected root, found another user. Run the lab as root.")
     began = time.monotonic()
-    cluster = inventory.read(options.inventory, options.topology, tuple(options.backends.split(",")) if options.backends else ())
+    backends = tuple(options.backends.split(",")) if options.backends else ()
+    cluster = inventory.read(options.inventory or [DEFAULT_INVENTORY], options.topology, backends)
     unknown = sorted({node.backend for node in cluster.nodes} - set(inventory.BACKENDS))
     if unknown:
         raise LabError(f"--backends - expected {', '.join(inventory.BACKENDS)}, found {', '.join(unknown)}. Correct the list.")
@@ -63,6 +64,7 @@ def up(options: argparse.Namespace) -> int:
                 lab.save()
                 try:
                     network.create(lab)
+                    cabling.connect(lab, None, cabling.current(lab))
                     nodes.boot(lab, name)
                 except LabError:
                     _destroy(lab)
@@ -78,7 +80,7 @@ def up(options: argparse.Namespace) -> int:
 def _destroy(lab: Lab) -> None:
     for fault in lab.faults:
         if "pid" in fault["memory"]:
-            triggers.end(lab, lab.up.nodes[0], fault["memory"])
+            end_process(fault["memory"])
     containers.destroy(lab)
     network.destroy(lab)
     shutil.rmtree(lab.folder, ignore_errors=True)
@@ -105,10 +107,13 @@ def status(options: argparse.Namespace) -> int:
         answers = ssh.answers(lab, node)
         every &= answers
         print(f"  {node.name:16} {node.user}@{node.address:16} {node.backend:24} {'up' if answers else 'DOWN'}")
-    for cable in lab.cluster.cables:
-        print(f"  cable {' -- '.join(cable.ends)}")
+    held = cabling.current(lab)
+    for number, cable in enumerate(held.cables):
+        ends = ("in the hand" if held.hand == (number, which) else end or "loose" for which, end in enumerate(cable.ends))
+        print(f"  cable {number} {' -- '.join(ends)}{' (a switch)' if len(cable.ends) > 2 else ''}")
     for fault in lab.faults:
-        print(f"  fault {fault['name']} {fault.get('node') or ''}")
+        said = " ".join(f"{key}={value}" for key, value in fault["memory"].get("options", {}).items())
+        print(f"  fault {fault['name']} {fault['node']} {said}".rstrip())
     return 0 if every else 3
 
 
@@ -160,6 +165,14 @@ def fault(options: argparse.Namespace) -> int:
     return 0
 
 
+def follow(options: argparse.Namespace) -> int:
+    """Move cables as the collection's instructions say, word by word; they are faults too, and `fault clear` undoes them."""
+    with locked(f"lab-{options.name}"):
+        for did in faults.follow(Lab.load(options.name), " ".join(options.instruction)):
+            print(did)
+    return 0
+
+
 def strike(options: argparse.Namespace) -> int:
     """Wait for a moment and strike: the process behind ssh-lost, killed and reboot."""
     lab = Lab.load(options.name)
@@ -208,7 +221,7 @@ def parser() -> argparse.ArgumentParser:
         return made
 
     starting = verb("up", up)
-    starting.add_argument("--inventory", type=Path, default=DEFAULT_INVENTORY)
+    starting.add_argument("--inventory", type=Path, action="append", help="may be given several times, as to ansible (default: two_node_direct)")
     starting.add_argument("--topology", choices=sorted(inventory.DEFAULT_CABLES), help="in place of the inventory's")
     starting.add_argument("--backends", help=f"one of {', '.join(inventory.BACKENDS)} per node, joined by commas")
     verb("down", down)
@@ -222,7 +235,8 @@ def parser() -> argparse.ArgumentParser:
     breaking = verb("fault", fault)
     breaking.add_argument("fault", nargs="?", metavar="NAME")
     breaking.add_argument("of", nargs="*", metavar="NODE", help="default: the first node; after `clear`: NAME and NODE")
-    breaking.add_argument("--option", action="append", default=[], metavar="KEY=VALUE")
+    breaking.add_argument("--option", action="extend", nargs="+", default=[], metavar="KEY=VALUE")
+    verb("follow", follow).add_argument("instruction", nargs="+", help="as it was printed; several are separated by semicolons")
     verb("downloads", downloads)
     verb("wheel", wheel).add_argument("requirement", nargs="?", default=wheels.DEFAULT)
     striking = verb("strike", strike)
@@ -239,3 +253,6 @@ def main(arguments: list[str] | None = None) -> int:
     except (LabError, OSError) as error:
         print(f"lab: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("lab: interrupted. The next `lab.py up` starts over, `lab.py down` removes what is there.", file=sys.stderr)
+        return 130

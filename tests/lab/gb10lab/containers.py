@@ -10,6 +10,8 @@ from .state import Lab
 
 #: The label by which a lab knows what it started.
 LABEL = "gb10-lab"
+#: The name of the one container that is no node: the package index.
+SERVICE = "index"
 #: Without these runc refuses to start where the host's limits are lower than podman's wish.
 LIMITS = "--ulimit nofile=20000:20000 --ulimit nproc=10000:10000".split()
 #: A machine of its own: systemd as the first process, with every right inside its namespaces.
@@ -21,6 +23,16 @@ def start(lab: Lab, name: str, namespace: str, options: list[str], image: str, *
     identity = ["--name", lab.container(name), "--label", f"{LABEL}={lab.name}", "--network", f"ns:/run/netns/{lab.namespace(namespace)}"]
     fixed = ["--runtime", lab.runtime, *LIMITS, *"--no-hosts --dns none --restart always".split()]
     run("podman", "run", "--detach", *identity, *fixed, *options, image, *command)
+
+
+def halt(lab: Lab, name: str) -> None:
+    """Stop a container at once; it stays stopped."""
+    run("podman", "stop", "--time", "0", lab.container(name))
+
+
+def again(lab: Lab, name: str) -> None:
+    """Start a container that was stopped."""
+    run("podman", "start", lab.container(name))
 
 
 def tries(runtime: str, image: str) -> str:
@@ -35,7 +47,11 @@ def names(lab: Lab) -> list[str]:
 
 
 def destroy(lab: Lab) -> None:
-    """Remove the lab's containers with everything in them."""
-    found = names(lab)
+    """Remove the lab's containers with everything in them.
+
+    Also by name: of one whose start was cut short podman may know nothing but that its storage is there, which keeps the name.
+    """
+    planned = [lab.container(name) for name in (SERVICE, *(node.name for node in lab.cluster.nodes))] if lab.cluster else []
+    found = dict.fromkeys([*names(lab), *planned])
     if found:
-        run("podman", "rm", "--force", "--time", "0", "--volumes", *found)
+        run("podman", "rm", "--force", "--ignore", "--time", "0", "--volumes", *found)

@@ -4,7 +4,7 @@
 """What can go wrong with a cluster, as a table of faults that can be put in and mended.
 
 ``apply`` returns what ``clear`` needs to know (plain data, kept in the lab's state). ``clear`` mends what the fault did and nothing else:
-it also works after the product has changed the machine in between.
+it also works after the product has changed the machine in between. Faults of the rack build on each other and are mended newest first.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import claims, hardware, network, triggers
+from . import cabling, claims, hardware, network, rack, strangers, triggers
 from .inventory import Node
 from .shell import LabError, ip, run
 from .state import Lab
@@ -25,12 +25,22 @@ Options = dict[str, str]
 
 @dataclass(frozen=True)
 class Fault:
-    """One row of the table. ``options``: name of each option and its default."""
+    """One row of the table. ``options``: name of each option and its default; ``repeats``: whether a node may have several."""
 
     summary: str
     apply: Callable[[Lab, Node, Options], Memory]
     clear: Callable[[Lab, Node, Memory], None]
     options: dict[str, str] = field(default_factory=dict)
+    repeats: bool = False
+
+
+def _at_the_rack(name: str, summary: str, repeats: bool = False, **options: str) -> dict[str, Fault]:
+    """A row for a fault that is nothing but a change at the rack; an underscore after an option's name is left out."""
+
+    def put(lab: Lab, node: Node, given: Options) -> Memory:
+        return cabling.put(lab, name, node, given)
+
+    return {name: Fault(summary, put, cabling.mend, {key.rstrip("_"): value for key, value in options.items()}, repeats)}
 
 
 def _second_lan(lab: Lab, node: Node, options: Options) -> Memory:
@@ -47,7 +57,8 @@ def _one_lan(lab: Lab, node: Node, _memory: Memory) -> None:
 
 
 def _mtu(lab: Lab, node: Node, options: Options) -> Memory:
-    before = {name: row["mtu"] for name, row in network.live(lab, node).items() if name in [each.interface for each in hardware.chosen(options)]}
+    names = [each.interface for each in hardware.chosen(node, options)]
+    before = {name: row["mtu"] for name, row in network.live(lab, node).items() if name in names}
     ip(lab.namespace(f"n{node.number}"), *(f"link set {name} mtu {options['mtu']}" for name in before))
     return {"mtu": before, "set": int(options["mtu"])}
 
@@ -59,7 +70,7 @@ def _mtu_back(lab: Lab, node: Node, memory: Memory) -> None:
 
 
 def _no_address(lab: Lab, node: Node, options: Options) -> Memory:
-    names = [each.interface for each in hardware.chosen(options)]
+    names = [each.interface for each in hardware.chosen(node, options)]
     rows = {name: row["addr_info"] for name, row in network.live(lab, node).items() if name in names}
     found = {name: [f"{each['local']}/{each['prefixlen']}" for each in row if each["family"] == "inet"] for name, row in rows.items()}
     ip(lab.namespace(f"n{node.number}"), *(f"address del {cidr} dev {name}" for name, cidrs in found.items() for cidr in cidrs), "link set lo up")
@@ -111,8 +122,22 @@ def _run_again(lab: Lab, node: Node, _memory: Memory) -> None:
 
 ONE_RAIL = {"port": "p0", "rail": "0"}
 FAULTS: dict[str, Fault] = {
-    "cable-unplugged": Fault("a cable is pulled; both ends lose carrier", hardware.unplug, hardware.plug, {"cable": "0"}),
-    "link-100g": Fault("a cable trains at 100G", hardware.slow_link, hardware.full_link, {"cable": "0"}),
+    **_at_the_rack("cable-unplugged", "a cable is pulled; both ends lose carrier", cable="0"),
+    **_at_the_rack("cable-added", "one more cable, or the loose end of one into the other port", repeats=True, cable=""),
+    **_at_the_rack("rewire", "all cables out, these in: A.p0:B.p0,B.p1:C.p0,...; three ends or more are a switch", cables=""),
+    **_at_the_rack("move", "one end of a cable from a port into a free one", repeats=True, from_="", to=""),
+    **_at_the_rack("unplug", "one end out of its port, held in the hand (hold=yes) or left hanging (no)", repeats=True, end="", hold="yes"),
+    **_at_the_rack("plug", "the end in the hand into a free port", repeats=True, end=""),
+    **_at_the_rack("link-100g", "a cable trains at 100G", cable="0"),
+    **_at_the_rack("dead-rail", "a rail has carrier and passes nothing, its twin is well", port="p0", rail="1"),
+    "foreign-node": Fault(
+        "a machine that is not in the inventory at the far end of the cable in a port; says: other-run or traffic",
+        strangers.arrive,
+        strangers.leave,
+        {"port": "p0", "says": "other-run", "name": "spark-9"},
+        repeats=True,
+    ),
+    "powered-off": Fault("the node loses its power; until it is cleared", triggers.switch_off, triggers.switch_on, {"when": "now"}),
     "rail-missing": Fault("a PCIe function is gone from the bus", hardware.remove, hardware.bring_back, {"port": "p0", "rail": "1"}),
     "nic-missing": Fault("the whole card is gone from the bus", hardware.remove, hardware.bring_back, {"port": "all", "rail": "all"}),
     "pcie-x2": Fault("the PCIe link of a rail trained at x2", hardware.narrow, hardware.widen, {"rail": "1"}),
@@ -153,12 +178,21 @@ def apply(lab: Lab, name: str, node: Node, options: Options) -> None:
     unknown = sorted(set(options) - set(fault.options))
     if unknown:
         raise LabError(f"--option {', '.join(unknown)} - expected {', '.join(fault.options) or 'none'} for {name}, found another. Correct it.")
-    if any((each["name"], each["node"]) == (name, node.name) for each in lab.faults):
+    if not fault.repeats and any((each["name"], each["node"]) == (name, node.name) for each in lab.faults):
         raise LabError(f"fault {name} on {node.name} - expected none yet, found it. Clear it first.")
     row: dict[str, Any] = {"name": name, "node": node.name, "memory": {}}
     lab.faults.append(row)
     row["memory"] = fault.apply(lab, node, fault.options | options)
     lab.save()
+
+
+def follow(lab: Lab, text: str) -> list[str]:
+    """Do at the rack what the collection's instructions say, word by word and in their order. Returns the faults that did it."""
+    done = []
+    for name, options in rack.understand(text):
+        apply(lab, name, lab.up.nodes[0], options)
+        done.append(f"{name} {' '.join(f'{key}={value}' for key, value in options.items())}")
+    return done
 
 
 def clear(lab: Lab, name: str | None = None, node: str | None = None) -> list[str]:
@@ -170,4 +204,7 @@ def clear(lab: Lab, name: str | None = None, node: str | None = None) -> list[st
             lab.faults.remove(row)
             lab.save()
             mended.append(f"{row['name']} {row['node']}")
+    if name is None:
+        # also after a command that was interrupted
+        cabling.connect(lab, cabling.current(lab), cabling.current(lab))
     return mended

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import re
 import sys
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +28,17 @@ DEFAULT_CABLES: dict[str, list[tuple[tuple[int, str], tuple[int, str]]]] = {
 
 @dataclass(frozen=True)
 class Node:
-    """One simulated machine. ``number`` counts from 1 and names its devices in the lab; ``address`` is for SSH."""
+    """One simulated machine. ``number`` counts from 1 and names its devices in the lab; ``address`` is for SSH.
+
+    ``interfaces``: the ports whose netdevs the owner renamed, ``{port: [rail 0, rail 1]}``.
+    """
 
     name: str
     number: int
     address: str
     user: str
     backend: str
+    interfaces: dict[str, list[str]] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
@@ -96,7 +102,12 @@ def cluster(listing: dict[str, Any], topology: str | None = None, backends: tupl
     chosen = backends or BACKENDS[:2]
     nodes = tuple(
         Node(
-            name, number, str(variables[name]["ansible_host"]), str(variables[name].get("ansible_user", "nvidia")), chosen[(number - 1) % len(chosen)]
+            name,
+            number,
+            str(variables[name]["ansible_host"]),
+            str(variables[name].get("ansible_user", "nvidia")),
+            chosen[(number - 1) % len(chosen)],
+            _renamed(name, variables[name].get("fabric_interfaces") or {}),
         )
         for number, name in enumerate(names, 1)
     )
@@ -113,6 +124,18 @@ def cluster(listing: dict[str, Any], topology: str | None = None, backends: tupl
     return Cluster(named, nodes, _cables(named, written, names), str(network), gateway)
 
 
+def _renamed(node: str, written: Any) -> dict[str, list[str]]:
+    """Return ``fabric_interfaces`` of a node; ``LabError`` when devices can not be called so."""
+    rows = written if isinstance(written, dict) else {"": []}
+    pairs = [row if isinstance(row, list) else [] for row in rows.values()]
+    names = [str(name) for pair in pairs for name in pair]
+    legal = set(rows) <= set(PORTS) and all(len(pair) == 2 for pair in pairs) and len(set(names)) == len(names)
+    if not legal or not all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_.-]{0,14}", name) for name in names):
+        example = "{p0: [aerial00, aerial02], p1: [aerial01, aerial03]}"
+        raise LabError(f"fabric_interfaces of {node} - expected two names for a port as in {example}, found {written}. Correct the inventory.")
+    return dict(zip(rows, pairs, strict=True))
+
+
 def _cables(topology: str, written: list[Any] | None, names: list[str]) -> tuple[Cable, ...]:
     """Return the cables between nodes: those the inventory writes, else the topology's own. Cables to a switch are left out."""
     if written is None:
@@ -125,10 +148,12 @@ def _cables(topology: str, written: list[Any] | None, names: list[str]) -> tuple
     return tuple(Cable((str(pair[0]), str(pair[1]))) for pair in ends if len(pair) == 2 and set(map(str, pair)) <= legal)
 
 
-def read(path: Path, topology: str | None = None, backends: tuple[str, ...] = ()) -> Cluster:
-    """Read an inventory through ``ansible-inventory``, so that group_vars, ranges and every format count."""
-    if not path.exists():
-        raise LabError(f"inventory - expected a file or folder, found nothing at {path}. Correct --inventory.")
+def read(paths: Sequence[Path], topology: str | None = None, backends: tuple[str, ...] = ()) -> Cluster:
+    """Read inventories through ``ansible-inventory``, so that group_vars, ranges and every format count; a later one adds to the earlier."""
+    missing = [path for path in paths if not path.exists()]
+    if missing:
+        raise LabError(f"inventory - expected a file or folder, found nothing at {missing[0]}. Correct --inventory.")
     tool = Path(sys.executable).parent / "ansible-inventory"
-    listing = run(tool if tool.exists() else "ansible-inventory", "-i", path, "--list")
+    sources = [word for path in paths for word in ("-i", path)]
+    listing = run(tool if tool.exists() else "ansible-inventory", *sources, "--list")
     return cluster(json.loads(listing.stdout), topology, backends)

@@ -1,11 +1,11 @@
 # Copyright (c) gb10.cluster contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Network namespaces, devices and cables.
+"""Network namespaces and devices.
 
 Every device of a node is one end of a veth pair. The management ends meet on a bridge in ``ctl``; the far end of each fabric
-device lies in ``fab``, where a cable is a bridge with four legs: both rails of both ends share one layer-2 segment, as on the
-real cable. A leg that is down takes the carrier of its device.
+device, its leg, lies in ``fab``, where a cable is a bridge with four legs: both rails of both ends share one layer-2 segment, as on
+the real cable. A leg that is down takes the carrier of its device.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import os
 import re
 from typing import Any
 
-from .card import FUNCTIONS, Function
-from .inventory import Cable, Node
+from .card import FUNCTIONS, Function, functions
+from .inventory import Cluster, Node
+from .rack import FOREIGN
 from .shell import ip, run
 from .state import Lab
 
@@ -32,25 +33,36 @@ def mac(lab: str, node: int, unit: int) -> str:
     return f"02:{digest[0]:02x}:{digest[1]:02x}:{node:02x}:01:{unit:02x}"
 
 
+def rail_mac(lab: Lab, node: Node, function: Function) -> str:
+    """The address of a fabric device."""
+    return mac(lab.name, node.number, 16 + function.unit)
+
+
 def leg(node: int, function: Function) -> str:
     """The far end of a fabric device, in ``fab``."""
     return f"n{node}{function.port}r{function.rail}"
 
 
-def legs(lab: Lab, end: str) -> list[str]:
-    """The two legs of a cable end ``NODE.PORT``."""
+def port_name(cluster: Cluster, end: str) -> str:
+    """A port in the names of the lab's devices: ``n1p0``."""
     name, _dot, port = end.rpartition(".")
-    return [leg(lab.up.node(name).number, function) for function in FUNCTIONS if function.port == port]
+    return f"n{cluster.node(name).number}{port}"
+
+
+def legs(cluster: Cluster, end: str) -> list[str]:
+    """The two legs of a cable's end, by rail."""
+    stranger = FOREIGN.fullmatch(end)
+    return [f"f{stranger.group(1)}p0r{rail}" if stranger else f"{port_name(cluster, end)}r{rail}" for rail in (0, 1)]
 
 
 def names(lab: Lab) -> list[str]:
-    """All namespaces of the lab, of whatever topology it was started with."""
+    """All namespaces of the lab, of whatever inventory it was started with."""
     listed = [line.split()[0] for line in run("ip", "netns", "list").stdout.splitlines() if line]
-    return [name for name in listed if re.fullmatch(re.escape(lab.namespace("")) + r"(ctl|fab|park|n\d+)", name)]
+    return [name for name in listed if re.fullmatch(re.escape(lab.namespace("")) + r"(ctl|fab|park|[fn]\d+)", name)]
 
 
 def create(lab: Lab) -> None:
-    """Make the namespaces, every device of every node, and plug the cables."""
+    """Make the namespaces and every device of every node; no cable is plugged in yet."""
     cluster = lab.up
     parts = ["ctl", "fab", "park", *(f"n{node.number}" for node in cluster.nodes)]
     for part in parts:
@@ -68,22 +80,14 @@ def create(lab: Lab) -> None:
     )
     for node in cluster.nodes:
         _devices(lab, node)
-    for number, cable in enumerate(cluster.cables):
-        # 0xfff8: also frames for the nearest bridge pass, since a cable is none
-        ip(
-            lab.namespace("fab"),
-            f"link add cable{number} type bridge stp_state 0 forward_delay 0 mcast_snooping 0 group_fwd_mask 0xfff8",
-            f"link set cable{number} up",
-        )
-        plug(lab, cable)
 
 
 def _devices(lab: Lab, node: Node) -> None:
     own, fabric = lab.namespace(f"n{node.number}"), lab.namespace("fab")
     rails = [
-        f"link add {function.interface} address {mac(lab.name, node.number, 16 + function.unit)} type veth "
+        f"link add {function.interface} address {rail_mac(lab, node, function)} type veth "
         f"peer name {leg(node.number, function)} netns {fabric} address {mac(lab.name, node.number, 32 + function.unit)}"
-        for function in FUNCTIONS
+        for function in functions(node)
     ]
     far = f"m{node.number}"
     ip(
@@ -97,20 +101,39 @@ def _devices(lab: Lab, node: Node) -> None:
     ip(fabric, *(f"link set {leg(node.number, function)} mtu {MAX_MTU}" for function in FUNCTIONS))
 
 
-def plug(lab: Lab, cable: Cable) -> None:
-    """Put the ends of a cable into its segment; both nodes get carrier."""
-    segment = f"cable{lab.up.cables.index(cable)}"
-    ip(lab.namespace("fab"), *(f"link set {each} master {segment} up" for end in cable.ends for each in legs(lab, end)))
+def segments(lab: Lab, forwards: dict[str, str]) -> None:
+    """Have a bridge for each segment, with the mask of reserved addresses that it forwards."""
+    fabric = lab.namespace("fab")
+    shown = {row["ifname"] for row in json.loads(run("ip", "-n", fabric, "-j", "link", "show", "type", "bridge").stdout) if row}
+    fresh = [f"link add {name} up type bridge stp_state 0 forward_delay 0 mcast_snooping 0" for name in forwards if name not in shown]
+    ip(fabric, *fresh, *(f"link set {name} type bridge group_fwd_mask {mask}" for name, mask in forwards.items()))
 
 
-def unplug(lab: Lab, cable: Cable) -> None:
-    """Pull a cable: both nodes lose carrier, their own settings stay."""
-    ip(lab.namespace("fab"), *(f"link set {each} nomaster down" for end in cable.ends for each in legs(lab, end)))
+def add_machine(lab: Lab, number: int) -> list[str]:
+    """Make a machine that is nothing but a network namespace with one port; returns its two devices, by rail."""
+    name, fabric = lab.namespace(f"f{number}"), lab.namespace("fab")
+    run("ip", "netns", "add", name)
+    devices = []
+    for function, far in zip((each for each in FUNCTIONS if each.port == "p0"), legs(lab.up, f"foreign-{number}.p0"), strict=True):
+        own, other = (mac(lab.name, 0, 16 * number + offset + function.rail) for offset in (0, 8))
+        ip(
+            name,
+            f"link add {function.interface} address {own} type veth peer name {far} netns {fabric} address {other}",
+            f"link set {function.interface} mtu {MAX_MTU} up",
+        )
+        ip(fabric, f"link set {far} mtu {MAX_MTU}")
+        devices.append(function.interface)
+    return devices
+
+
+def remove_machine(lab: Lab, number: int) -> None:
+    """Remove such a machine and its devices."""
+    run("ip", "netns", "delete", lab.namespace(f"f{number}"))
 
 
 def live(lab: Lab, node: Node) -> dict[str, dict[str, Any]]:
     """The fabric netdevs that a node has now, as ``ip -j address`` shows them."""
-    rails = {each.interface for each in FUNCTIONS}
+    rails = {each.interface for each in functions(node)}
     shown = json.loads(run("ip", "-n", lab.namespace(f"n{node.number}"), "-j", "address", "show").stdout)
     return {row["ifname"]: row for row in shown if row.get("ifname") in rails}
 

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from . import card, containers, network, ssh, wheels
+from . import card, containers, network, rack, ssh, wheels
 from .inventory import Cluster, Node
 from .shell import LabError, run
 from .state import Lab
@@ -20,7 +20,6 @@ from .state import Lab
 SHARE = Path(__file__).resolve().parents[1] / "node"
 #: Seconds until a node must let its user log in; a boot takes two to four, a busy machine more.
 BOOT_TIMEOUT = 120.0
-LINK_SPEED = 200000
 
 DGX_RELEASE = """\
     DGX_NAME="DGX Spark"
@@ -110,24 +109,31 @@ def fresh_files(cluster: Cluster, node: Node) -> dict[str, tuple[str, int]]:
     return filled | {"etc/pip.conf": (wheels.pip_conf(cluster.gateway), 0o644)}
 
 
-def plugged(cluster: Cluster, node: Node, pulled: frozenset[int] = frozenset()) -> dict[str, dict[str, Any]]:
-    """The ports of a node that have a cable in them, with the cable's serial number and speed; ``pulled``: numbers of cables that lie beside."""
-    found: dict[str, dict[str, Any]] = {}
-    for number, cable in enumerate(cluster.cables):
-        for end in cable.ends:
-            name, _dot, port = end.rpartition(".")
-            if name == node.name and number not in pulled:
-                found[port] = {"serial": f"LABCABLE{number:02d}", "speed": LINK_SPEED}
-    return found
+def renamed_files(lab: Lab, node: Node) -> dict[str, tuple[str, int]]:
+    """How the owner of a node gave other names to its fabric devices: a .link file for each.
+
+    The udev rule is the lab's: its rule that a device is a ConnectX knows a ConnectX's own names alone.
+    """
+    renamed = [each for each in card.functions(node) if each.port in node.interfaces]
+    texts = {
+        f"etc/systemd/network/10-{each.interface}.link": f"[Match]\nMACAddress={network.rail_mac(lab, node, each)}\n\n[Link]\nName={each.interface}\n"
+        for each in renamed
+    }
+    if renamed:
+        names = "|".join(each.interface for each in renamed)
+        rule = f'SUBSYSTEM=="net", KERNEL=="{names}", ENV{{ID_NET_DRIVER}}="mlx5_core", ENV{{ID_BUS}}="pci"\n'
+        texts["etc/udev/rules.d/86-lab-renamed.rules"] = rule
+    return {path: (text, 0o644) for path, text in texts.items()}
 
 
 def lay_out(lab: Lab, node: Node, public_key: str) -> None:
     """Write the node's folder: the card, the files of a fresh machine, the account, the programs."""
     folder = lab.node_folder(node)
-    card.write(folder / "hw", card.tree(node.number))
-    card.write_description(folder / "hw", plugged(lab.up, node))
+    made = card.functions(node)
+    card.write(folder / "hw", card.tree(node.number, made))
+    card.write_description(folder / "hw", rack.planned(lab.up).modules(node.name), made)
     (folder / "user").write_text(node.user + "\n", encoding="ascii")
-    files = fresh_files(lab.up, node) | {"etc/lab-authorized-keys": (public_key + "\n", 0o600)}
+    files = fresh_files(lab.up, node) | renamed_files(lab, node) | {"etc/lab-authorized-keys": (public_key + "\n", 0o600)}
     for name, (text, mode) in files.items():
         path = folder / "root" / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -5,8 +5,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 
 class LabError(Exception):
@@ -31,3 +35,26 @@ def ip(namespace: str, *commands: str, check: bool = True) -> None:
     """Run ``ip`` commands, one per line of the batch, in a named network namespace. Without ``check`` go on after an error."""
     force = () if check else ("-force",)
     run("ip", *force, "-netns", namespace, "-batch", "-", stdin="\n".join(commands) + "\n", check=check)
+
+
+class Process:
+    """A process that outlives the command that starts it. ``memory`` is what ``end_process`` needs to know of it.
+
+    :param program: its words; :param before: words that become the program, such as ``ip netns exec NAME``.
+    """
+
+    def __init__(self, program: list[str], before: tuple[str, ...] = ()) -> None:
+        nowhere = subprocess.DEVNULL
+        self._child = subprocess.Popen([*before, *program], stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
+        self.memory: dict[str, Any] = {"pid": self._child.pid, "command": "\0".join(program)}
+
+    def wait(self) -> int:
+        """Return its exit status when it has ended."""
+        return self._child.wait()
+
+
+def end_process(memory: dict[str, Any]) -> None:
+    """End a process, if it is still that one."""
+    with contextlib.suppress(OSError):
+        if Path(f"/proc/{memory['pid']}/cmdline").read_text(encoding="utf-8").rstrip("\0") == memory["command"]:
+            os.kill(memory["pid"], signal.SIGKILL)

@@ -9,19 +9,15 @@ Moments: ``now``; ``armed``: the collection's rollback is armed; ``file``: its n
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import network
+from . import network, power
 from .inventory import Node
-from .shell import LabError, run
+from .shell import LabError, Process, end_process, run
 from .state import Lab
 
 ARMED = "var/lib/gb10/rollback/armed.json"
@@ -59,7 +55,16 @@ def _strike_reboot(lab: Lab, node: Node, _heal: float) -> None:
     run(*lab.inside(node), "systemctl", "reboot", "--force", check=False)
 
 
-STRIKES: dict[str, Callable[[Lab, Node, float], None]] = {"cut": _strike_cut, "kill": _strike_kill, "reboot": _strike_reboot}
+def _strike_power(lab: Lab, node: Node, _heal: float) -> None:
+    power.off(lab, node)
+
+
+STRIKES: dict[str, Callable[[Lab, Node, float], None]] = {
+    "cut": _strike_cut,
+    "kill": _strike_kill,
+    "reboot": _strike_reboot,
+    "power": _strike_power,
+}
 
 
 def watch(lab: Lab, node: Node, strike: str, moment: str, heal: float) -> None:
@@ -77,10 +82,11 @@ def _arm(strike: str, lab: Lab, node: Node, options: dict[str, str]) -> dict[str
     if options["when"] not in MOMENTS:
         raise LabError(f"--option when - expected {', '.join(MOMENTS)}, found {options['when']}. Correct it.")
     words = [sys.executable, str(PROGRAM), "strike", "--name", lab.name, node.name, strike, options["when"], options.get("heal", "0")]
-    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    process = Process(words)
     if options["when"] == "now" and options.get("heal", "0") == "0":
-        process.wait()
-    return {"pid": process.pid, "command": "\0".join(words)}
+        if process.wait():
+            raise LabError(f"{strike} of {node.name} - expected it at once, found that `{' '.join(words)}` failed. Run that by hand.")
+    return process.memory
 
 
 def cut(lab: Lab, node: Node, options: dict[str, str]) -> dict[str, Any]:
@@ -98,14 +104,23 @@ def reboot(lab: Lab, node: Node, options: dict[str, str]) -> dict[str, Any]:
     return _arm("reboot", lab, node, options)
 
 
+def switch_off(lab: Lab, node: Node, options: dict[str, str]) -> dict[str, Any]:
+    """Cut the power at the moment."""
+    return {"options": {}} | _arm("power", lab, node, options)
+
+
+def switch_on(lab: Lab, node: Node, memory: dict[str, Any]) -> None:
+    """End the waiting process and switch the node on."""
+    end_process(memory)
+    power.on(lab, node, memory)
+
+
 def end(_lab: Lab, _node: Node, memory: dict[str, Any]) -> None:
-    """End the waiting process, if it is still that one."""
-    with contextlib.suppress(OSError):
-        if Path(f"/proc/{memory['pid']}/cmdline").read_text(encoding="utf-8").rstrip("\0") == memory["command"]:
-            os.kill(memory["pid"], signal.SIGKILL)
+    """End the waiting process."""
+    end_process(memory)
 
 
 def heal(lab: Lab, node: Node, memory: dict[str, Any]) -> None:
     """End the waiting process and mend the management link."""
-    end(lab, node, memory)
+    end_process(memory)
     network.management(lab, node, "up")

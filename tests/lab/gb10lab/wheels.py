@@ -21,7 +21,6 @@ from .state import Lab, cache, locked
 
 DEFAULT = "nvidia-nccl-cu13==2.30.7"
 PORT = 8080
-SERVICE = "index"
 
 
 def folder() -> Path:
@@ -69,11 +68,11 @@ def pip_conf(gateway: str) -> str:
 def serve(lab: Lab, image: str) -> None:
     """Start the index as a container in the management namespace."""
     command = f"python3 -u -m http.server {PORT} --bind {lab.up.gateway} --directory /wheels".split()
-    containers.start(lab, SERVICE, "ctl", ["--volume", f"{folder()}:/wheels:ro"], image, *command)
+    containers.start(lab, containers.SERVICE, "ctl", ["--volume", f"{folder()}:/wheels:ro"], image, *command)
 
 
 def downloads(lab: Lab) -> list[str]:
     """The wheels that nodes have fetched from this lab's index, one entry per download."""
-    log = run("podman", "logs", lab.container(SERVICE))
+    log = run("podman", "logs", lab.container(containers.SERVICE))
     words = [line.split() for line in (log.stdout + log.stderr).splitlines() if '"GET ' in line and '" 200 ' in line]
     return [f"{line[0]} {Path(line[6]).name}" for line in words if line[6].endswith(".whl")]

@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from gb10lab import card
 from gb10lab.card import FUNCTIONS, Link
+from gb10lab.inventory import Node
 
 MAC = "02:00:00:00:01:01"
 DEFAULT = "fe80:0000:0000:0000:0000:00ff:fe00:0101"
@@ -25,6 +27,20 @@ def test_names_are_those_of_every_gb10_machine() -> None:
         ("p0", 1, "0002:01:00.0", "enP2p1s0f0np0", "roceP2p1s0f0"),
         ("p1", 0, "0000:01:00.1", "enp1s0f1np1", "rocep1s0f1"),
         ("p1", 1, "0002:01:00.1", "enP2p1s0f1np1", "roceP2p1s0f1"),
+    ]
+
+
+def test_the_owner_renames_netdevs_and_nothing_else() -> None:
+    """RDMA devices are named after the bus; a port that is not named keeps its names."""
+    node = Node("spark-3", 3, "192.168.10.13", "nvidia", "netplan-networkd", {"p0": ["aerial00", "aerial02"]})
+    made = card.functions(node)
+    assert [each.interface for each in made] == ["aerial00", "aerial02", "enp1s0f1np1", "enP2p1s0f1np1"]
+    assert [replace(each, interface="") for each in made] == [replace(each, interface="") for each in FUNCTIONS]
+    files = card.tree(3, made)
+    assert files["netdev/aerial02/phys_port_name"] == "p0" and "netdev/enp1s0f0np0/phys_port_name" not in files
+    assert card.tools(card.describe({}, made))["functions"].splitlines()[:3:2] == [
+        "0000:01:00.0 aerial00 rocep1s0f0",
+        "0002:01:00.0 aerial02 roceP2p1s0f0",
     ]
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -94,6 +95,36 @@ def test_refusals(given: dict[str, Any], words: str) -> None:
         cluster(given)
 
 
+NAMES = {"p0": ["aerial00", "aerial02"], "p1": ["aerial01", "aerial03"]}
+
+
+def test_renamed_devices_are_those_of_the_inventory() -> None:
+    """One node's owner has renamed them, the others' have not."""
+    given = listing(["a", "b"], fabric_topology="two_node_direct")
+    given["_meta"]["hostvars"]["b"]["fabric_interfaces"] = NAMES
+    assert [node.interfaces for node in cluster(given).nodes] == [{}, NAMES]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        pytest.param(["aerial00"], id="no map"),
+        pytest.param({"p2": ["a0", "a1"]}, id="no such port"),
+        pytest.param({"p0": ["a0"]}, id="one name"),
+        pytest.param({"p0": ["a0"], "p1": ["a1", "a2", "a3"]}, id="one and three names"),
+        pytest.param({"p0": ["a0", "a0"]}, id="the same name twice"),
+        pytest.param({"p0": ["a0", "a name of too many letters"]}, id="no name of a device"),
+        pytest.param({"p0": "a0"}, id="a text"),
+    ],
+)
+def test_names_that_can_not_be(written: Any) -> None:
+    """The lab makes devices of these names, so it looks at them first."""
+    given = listing(["a", "b"], fabric_topology="two_node_direct", fabric_interfaces=written)
+    with pytest.raises(LabError, match="fabric_interfaces of a - expected two names for a port"):
+        cluster(given)
+
+
 def test_a_cluster_survives_its_state_file() -> None:
     """Saved and loaded, it is the same."""
-    assert Cluster.from_json(cluster(TRIO).to_json()) == cluster(TRIO)
+    given = cluster(listing(["a", "b"], fabric_topology="two_node_direct", fabric_interfaces=NAMES))
+    assert Cluster.from_json(json.loads(json.dumps(given.to_json()))) == given

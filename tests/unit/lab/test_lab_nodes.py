@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
-from gb10lab import hardware, network, nodes, ssh, wheels
+from gb10lab import card, hardware, network, nodes, ssh, wheels
 from gb10lab.inventory import Cable, Cluster, Node
+from gb10lab.state import Lab
 
 
 def cluster(backend: str) -> Cluster:
@@ -53,18 +55,26 @@ def test_the_release_file_has_two_updates_and_the_last_is_newer() -> None:
     assert [line for line in lines if line.startswith("DGX_OTA_VERSION")] == ['DGX_OTA_VERSION="7.3.1"', 'DGX_OTA_VERSION="7.5.0"']
 
 
-@pytest.mark.parametrize(("pulled", "expected"), [(frozenset(), ["p0"]), (frozenset({0}), [])], ids=["plugged", "pulled"])
-def test_ports_with_a_cable(pulled: frozenset[int], expected: list[str]) -> None:
-    """From the cluster's cables, less those that lie beside."""
-    made = cluster("netplan-networkd")
-    assert list(nodes.plugged(made, made.nodes[1], pulled)) == expected
-
-
 def test_no_two_interfaces_share_a_mac() -> None:
     """Not even between labs; all locally administered unicast."""
     made = {network.mac(lab, node, unit) for lab in ("default", "other") for node in range(1, 10) for unit in (0, 1, *range(16, 20), *range(32, 36))}
-    assert len(made) == 2 * 9 * 10
+    made |= {network.mac(lab, 0, 16 * stranger + unit) for lab in ("default", "other") for stranger in range(1, 16) for unit in (0, 1, 8, 9)}
+    assert len(made) == 2 * (9 * 10 + 15 * 4)
     assert {int(mac[:2], 16) & 3 for mac in made} == {2}
+
+
+RENAMED = {"p0": ["aerial00", "aerial02"]}
+
+
+def test_an_owner_renames_by_link_files() -> None:
+    """One for each device of the ports in the inventory, by its MAC; the rule of the lab names them all."""
+    node = replace(cluster("netplan-networkd").nodes[0], interfaces=RENAMED)
+    files = nodes.renamed_files(Lab("unit"), node)
+    second = network.rail_mac(Lab("unit"), node, card.functions(node)[1])
+    assert files["etc/systemd/network/10-aerial02.link"] == (f"[Match]\nMACAddress={second}\n\n[Link]\nName=aerial02\n", 0o644)
+    assert 'KERNEL=="aerial00|aerial02"' in files["etc/udev/rules.d/86-lab-renamed.rules"][0]
+    assert len(files) == 3
+    assert nodes.renamed_files(Lab("unit"), cluster("netplan-networkd").nodes[0]) == {}
 
 
 def test_host_keys_are_checked() -> None:
@@ -96,4 +106,4 @@ def test_index_page_carries_digests(tmp_path: Path) -> None:
 )
 def test_faults_choose_functions_by_port_and_rail(options: dict[str, str], expected: list[str]) -> None:
     """As the options of a fault name them."""
-    assert [each.interface for each in hardware.chosen(options)] == expected
+    assert [each.interface for each in hardware.chosen(cluster("netplan-networkd").nodes[0], options)] == expected
