@@ -128,6 +128,7 @@ def roce(params: dict, check_mode: bool) -> tuple[dict, list[str]]:
         refusals=lambda menus, address: _qos_checks.refusals(name, device_of(menus), _qos_view.have(menus), want_of(menus)),
         warnings=lambda menus, address: _qos_checks.warnings(name, device_of(menus), want_of(menus)),
         problems=lambda menus: _qos_checks.problems(name, _qos_view.have(menus), want_of(menus)),
+        optional=_qos_view.OPTIONAL,
     )
     result = fulfil(lambda: connect(access), wish, check_mode, care_of(params))
     result.session.close()

@@ -22,6 +22,8 @@ Menus = dict[str, list[Row]]
 Texts = Callable[[Menus], list[str]]
 
 DEVICE_MENUS = {"/system/resource": True, "/system/routerboard": True, "/interface/ethernet/switch": False, "/system/package": False}
+OPTIONAL = ("/system/routerboard",)
+"""Menus that may be missing. Any other that can not be read is an error: taken for empty, it would lead to wrong commands."""
 
 
 class Wish(NamedTuple):
@@ -29,7 +31,8 @@ class Wish(NamedTuple):
 
     ``menus``: path -> whether it holds a single record; ``groups``: the commands that are missing; ``view``: what the user sees as before and
     after; ``refusals`` and ``warnings``, also given the address that the session goes to; ``problems``: what is wrong although nothing is
-    missing; ``more`` reads what only the menus can tell that it is needed, and is the one function that talks to the switch.
+    missing; ``more`` reads what only the menus can tell that it is needed, and is the one function that talks to the switch; ``optional``: menus
+    that a switch may lack.
     """
 
     menus: dict[str, bool]
@@ -39,6 +42,7 @@ class Wish(NamedTuple):
     warnings: Callable[[Menus, str], list[str]] = lambda menus, address: []
     problems: Texts = lambda menus: []
     more: Callable[[Reader, Menus], Menus] = lambda reader, menus: {}
+    optional: tuple[str, ...] = ()
 
 
 class Result(NamedTuple):
@@ -58,23 +62,27 @@ def fulfil(connect: Callable[[], Session], wish: Wish, check_mode: bool, care: C
     switch = Switch(connect)
     everything = {**DEVICE_MENUS, **MANAGEMENT_MENUS, **wish.menus}
 
-    def read_all(session: Session) -> Menus:
+    def read(session: Session, known: Menus, menus: dict[str, bool]) -> Menus:
         reader = Reader(session)
-        menus = {path: reader.rows(path, singleton) for path, singleton in everything.items()}
-        return {**menus, **wish.more(reader, menus)}
+        found = {**known, **{path: reader.rows(path, singleton) for path, singleton in menus.items()}}
+        found |= wish.more(reader, found)
+        unread = [text for path, text in reader.missing.items() if path not in (*OPTIONAL, *wish.optional)]
+        if unread:
+            raise SwitchError("\n".join(unread))
+        return found
 
-    def read_again(session: Session) -> Menus:
-        reader = Reader(session)
-        menus = {**before, **{path: reader.rows(path, singleton) for path, singleton in wish.menus.items()}}
-        return {**menus, **wish.more(reader, menus)}
-
-    before = read_all(switch.session)
+    before = read(switch.session, {}, everything)
     found = device_of(before)
     refused = _device.refusals(switch.name, found) or wish.refusals(before, switch.session.address)
     if refused:
         switch.session.close()
         raise SwitchError("\n".join(refused))
-    outcome = converge(switch, Task(read_again, wish.groups, wish.problems), check_mode, care, before)
+    task = Task(lambda session: read(session, before, wish.menus), wish.groups, wish.problems)
+    try:
+        outcome = converge(switch, task, check_mode, care, before)
+    except SwitchError:
+        switch.session.drop()
+        raise
     after = predict(before, wish.groups(before)) if check_mode else outcome.after
     warnings = _device.warnings(switch.name, found) + wish.warnings(before, switch.session.address)
     if not outcome.commands:
@@ -122,4 +130,3 @@ def _apply(rows: list[Row], command: Command) -> None:
     else:
         for row in targets:
             row.update(command.arguments)
-

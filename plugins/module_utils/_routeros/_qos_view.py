@@ -17,6 +17,9 @@ MENUS: dict[str, bool] = {
 }
 """Menus that decide: path -> whether it holds a single record."""
 
+OPTIONAL = (f"{QOS}/priority-flow-control",)
+"""Menus that small chips lack; on those every level but ``none`` is refused."""
+
 Menus = dict[str, list[Row]]
 
 

@@ -38,7 +38,8 @@ def print_source(menu: str, singleton: bool = False) -> str:
 def parse_rows(text: str, as_json: bool = True, singleton: bool = False) -> list[Row] | None:
     """Rows of an answer to :func:`read_command`; None when it is not all there.
 
-    A menu with a single record gives one row. Values keep the types of the answer; the functions below say what they mean.
+    A menu with a single record gives one row; RouterOS counts its fields, unset ones perhaps among them, but JSON that parses is whole anyway.
+    Values keep the types of the answer; the functions below say what they mean.
     """
     count = _COUNT.search(text.rstrip())
     if not count:
@@ -49,6 +50,8 @@ def parse_rows(text: str, as_json: bool = True, singleton: bool = False) -> list
     rows = _from_json(body) if as_json else _from_as_value(body)
     if rows is None:
         return None
+    if singleton and as_json:
+        return rows if len(rows) == 1 else None
     found = len(rows[0]) if singleton and len(rows) == 1 else len(rows)
     return rows if found == expected else None
 

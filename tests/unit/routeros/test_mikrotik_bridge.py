@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from ansible_collections.gb10.cluster.plugins.modules import mikrotik_bridge
 from simulated import Bench, check_schema
+from switch.binding import Binder
 from switch.exporting import export
 from switch.forwarding import Trunk, join, legs
 from switch.machine import Plug
@@ -144,6 +147,17 @@ def test_a_bridge_that_filters_already_keeps_its_rows_and_goes_on_filtering(run)
     assert result["commands"][-1] == "/interface/bridge/vlan set *1 untagged=sfp56-1,qsfp56-dd-1-1,qsfp56-dd-1-5"
     assert result["after"]["vlans"] == {"100": ["qsfp56-dd-1-1", "qsfp56-dd-1-5", "sfp56-1"]}
     assert export(bench.machine) != before
+
+
+def test_a_menu_that_can_not_be_read_is_no_empty_menu(run, monkeypatch):
+    bench = a_bench()
+    before = export(bench.machine)
+    commands = {path: verbs for path, verbs in bench.machine.schema.commands.items() if path != "/interface/bridge/print"}
+    schema = SimpleNamespace(commands=commands, menus=bench.machine.schema.menus, line="7.23")
+    monkeypatch.setattr(bench.machine, "binder", Binder(schema, bench.machine.menus))
+    result = run(mikrotik_bridge, bench, **FABRIC)
+    assert result["failed"] and result["msg"].startswith("sw: /interface/bridge print detail as-value - expected readable rows")
+    assert export(bench.machine) == before
 
 
 def two_switches() -> tuple[Bench, Bench]:

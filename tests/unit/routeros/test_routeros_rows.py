@@ -52,9 +52,15 @@ def test_an_empty_menu_has_no_rows(text):
     assert parse_rows(text) == []
 
 
-def test_a_menu_with_a_single_record_counts_its_fields():
-    assert parse_rows('{"lldp-dcbx":true,"mode":"tx-and-rx"}\n#n=2', singleton=True) == [{"lldp-dcbx": True, "mode": "tx-and-rx"}]
-    assert parse_rows('{"lldp-dcbx":true}\n#n=2', singleton=True) is None
+@pytest.mark.parametrize("counted", [2, 4], ids=["fields that are set", "fields that are not set, too"])
+def test_a_menu_with_a_single_record_is_one_row_however_its_fields_are_counted(counted):
+    text = f'{{"lldp-dcbx":true,"mode":"tx-and-rx"}}\n#n={counted}'
+    assert parse_rows(text, singleton=True) == [{"lldp-dcbx": True, "mode": "tx-and-rx"}]
+    assert parse_rows(text[:20] + f"\n#n={counted}", singleton=True) is None
+
+
+def test_an_as_value_record_must_have_all_its_fields():
+    assert parse_rows("mode=tx-and-rx\n#n=2", as_json=False, singleton=True) is None
 
 
 def test_as_value_rows_begin_at_their_id_and_lists_continue_without_a_key():
