@@ -1,7 +1,7 @@
 # Copyright (c) gb10.cluster contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Machines that are not in the inventory, at the far end of a cable. Run by itself, this is what such a machine says.
+"""Machines that are not in the inventory, at the far end of a cable.
 
 A stranger is a network namespace with the two devices of one port and a process that speaks on both: ordinary traffic, or the
 collection's own discovery of neighbours in another run. It falls silent after ``PATIENCE``.
@@ -12,43 +12,18 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import socket
-import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
-if __package__:
-    from . import cabling, network
-    from .inventory import Node
-    from .shell import LabError, Process, end_process
-    from .state import Lab
+from . import cabling, chatter, network
+from .chatter import PATIENCE
+from .inventory import Node
+from .shell import LabError, Process, end_process
+from .state import Lab
 
-#: Seconds.
-PATIENCE = 1800.0
-INTERVAL = 0.5
 WORKER = Path(__file__).resolve().parents[3] / "plugins/module_utils/_neighbors_worker.py"
 SAYS = ("other-run", "traffic")
-
-
-def arp_request(mac: bytes, sender: bytes, target: bytes) -> bytes:
-    """A frame that asks everybody who has an IPv4 address."""
-    return b"\xff" * 6 + mac + b"\x08\x06" + bytes.fromhex("0001080006040001") + mac + sender + b"\0" * 6 + target
-
-
-def talk(devices: list[str]) -> None:
-    """Ask for an address that nobody has, as a machine does that looks for its server."""
-    sockets = []
-    for device in devices:
-        raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-        raw.bind((device, 0))
-        sockets.append(raw)
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        for raw in sockets:
-            raw.send(arp_request(raw.getsockname()[4], bytes((192, 168, 99, 1)), bytes((192, 168, 99, 2))))
-        time.sleep(INTERVAL)
 
 
 def job(name: str, devices: list[str]) -> dict[str, Any]:
@@ -71,7 +46,7 @@ def arrive(lab: Lab, node: Node, options: dict[str, str]) -> dict[str, Any]:
     except LabError:
         network.remove_machine(lab, number)
         raise
-    words = [sys.executable, str(Path(__file__).resolve()), *devices]
+    words = [sys.executable, str(Path(chatter.__file__).resolve()), *devices]
     if options["says"] == "other-run":
         folder = lab.folder / "strangers" / str(number)
         folder.mkdir(parents=True, exist_ok=True)
@@ -86,7 +61,3 @@ def leave(lab: Lab, node: Node, memory: dict[str, Any]) -> None:
     cabling.mend(lab, node, memory)
     end_process(memory)
     network.remove_machine(lab, int(memory["options"]["number"]))
-
-
-if __name__ == "__main__":
-    talk(sys.argv[1:])

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ansible_collections.gb10.cluster.plugins.module_utils import _neighbors_worker as worker
-from gb10lab import strangers
+from gb10lab import chatter, strangers
 
 
 def test_another_run_is_heard_as_a_stranger() -> None:
@@ -38,5 +38,5 @@ def test_the_job_waits_long_and_ends_by_itself() -> None:
 
 def test_ordinary_traffic_is_an_arp_request() -> None:
     """To everybody, from the device's own address (RFC 826)."""
-    frame = strangers.arp_request(bytes.fromhex("020000000001"), bytes((192, 168, 99, 1)), bytes((192, 168, 99, 2)))
+    frame = chatter.arp_request(bytes.fromhex("020000000001"), bytes((192, 168, 99, 1)), bytes((192, 168, 99, 2)))
     assert frame.hex() == "ffffffffffff" "020000000001" "0806" "0001080006040001" "020000000001" "c0a86301" "000000000000" "c0a86302"
