@@ -129,11 +129,12 @@ def split(params: dict, check_mode: bool) -> tuple[dict, list[str]]:
         refusals=lambda menus, address: _breakout.refusals(name, menus, want, address),
     )
     result = fulfil(lambda: connect(access), wish, check_mode, care_of(params))
-    patience = params["link_wait"] if result.returned["changed"] and not check_mode else 0
+    expected = params["state"] == "present" and not check_mode
+    patience = params["link_wait"] if result.returned["changed"] and expected else 0
     try:
         ports = _breakout.addresses(result.menus, want)
         legs = _breakout.report(wait_for_links(result.session, ports, lambda found: _breakout.all_as_planned(found, want), patience), want)
-        told = [] if check_mode else _breakout.link_warnings(name, legs, want)
+        told = _breakout.link_warnings(name, legs, want) if expected else []
         result.session.close()
     except SwitchError as error:
         legs, told = {}, [f"{error} The change is made; the links were not seen."]
