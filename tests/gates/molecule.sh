@@ -12,7 +12,8 @@ if [ ! -e "${scenarios[0]}" ]; then
     echo "extensions/molecule - expected a scenario, found none. Add extensions/molecule/NAME/molecule.yml."
     exit 1
 fi
+export NO_COLOR=1 PY_COLORS=0 ANSIBLE_NOCOLOR=1
 # an interrupted run leaves a state file that says the lab is up
-molecule reset
-molecule test --all --report
+molecule reset --all
+molecule test --all --report --no-command-borders
 echo "${#scenarios[@]} molecule scenarios"
