@@ -77,7 +77,13 @@ def render(machine: Machine, changes: dict[str, bytes | None]) -> tuple[dict[str
                 if content is not None:
                     machine.write(root + path, content, Meta(0o600, 0, 0, 0, None))
         done = machine.run([generator(machine), "--root-dir", root])
-        return _read(machine, root), "" if done.rc == 0 else (done.err or done.out).strip().replace(root, "")
+        return _read(machine, root), "" if done.rc == 0 else complaint((done.err or done.out).replace(root, ""))
+
+
+def complaint(text: str) -> str:
+    """The line of netplan's complaint that names the file; the lines below it quote from the file, which may hold secrets."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return next((line for line in lines if line.startswith("/")), lines[0] if lines else "no reason given").rstrip(":")
 
 
 def running(machine: Machine) -> dict[str, str]:

@@ -131,9 +131,9 @@ def claims(
 
 def netplan(complaint: str, unapplied: Iterable[str], collateral: Iterable[str]) -> list[str]:
     """Netplan's files are broken, differ from what runs, or would change other interfaces. Names only: the files may hold secrets."""
-    texts = []
     if complaint:
-        texts.append(message("netplan generate", "files that netplan accepts", complaint.splitlines()[-1], "Correct them, then run again."))
+        return [message("netplan generate", "files that netplan accepts", complaint, "Correct them, then run again.")]
+    texts = []
     if unapplied:
         fix = "Activate or undo that edit first; the next activation, ours or a reboot, would bring it in unseen."
         texts.append(message(f"netplan: {_names(unapplied)}", "the files say what runs", "an edit that was never activated", fix))

@@ -147,6 +147,14 @@ def test_rendering_beside_the_machine_leaves_nothing_on_it() -> None:
     assert (machine.files, machine.steps) == (before, [])
 
 
+def test_complaint_of_netplan_is_the_line_that_names_the_file(fixtures: Path) -> None:
+    address, syntax = (fixtures / "link/netplan-complaints.txt").read_text().split("rc 1\n")[:2]
+    wanted = "malformed address '192.168.300.1/24', must be X.X.X.X/NN or X:X:X:X:X:X:X:X/NN"
+    assert _netplan.complaint(address) == f"/etc/netplan/50-x.yaml:5:18: Error in network definition: {wanted}"
+    assert _netplan.complaint(syntax) == "/etc/netplan/50-x.yaml:2:1: Invalid YAML: did not find expected node content"
+    assert _netplan.complaint("") == "no reason given"
+
+
 def test_file_that_netplan_does_not_accept_is_told_without_the_scratch_folder() -> None:
     machine = FakeMachine()
     machine.put("/etc/netplan/99-broken.yaml", "network: [")
