@@ -24,7 +24,7 @@ _FOUND = {
     MISSING: "no {port}",
     DOWN: "{port} down",
     UNLINKED: "no link at {port}",
-    SILENT: "a link at {port} and nobody who answers",
+    SILENT: "a link without an answer at {port}",
 }
 
 
@@ -62,16 +62,20 @@ def judge(plan: dict[str, Any], seen: Seen, answer: Answer) -> None:
 
 def _wrong(nodes: Sequence[str], wiring: list[Cable], planned: list[Cable], switched: list[list[Port]], seen: Seen, answer: Answer) -> None:
     """Something must be done at the rack."""
-    peers = {end: other for ends in planned for end, other in (ends, ends[::-1])}
+    peers = dict(sorted((end, other) for ends in planned for end, other in (ends, ends[::-1])))
     obstacles = _obstacles(peers, switched, seen, answer)
     foreign = [port for port, state in seen.ports.items() if state.foreign and state.state != HEARD]
     moves, added = _wiring.smallest_change(nodes, wiring, planned, {*obstacles, *foreign, *(port for ports in switched for port in ports)})
-    if not moves and _only_missing(wiring, {cable(*ends) for ends in planned}):
-        added = [ends for ends in planned if cable(*ends) not in wiring]
+    only_missing = _only_missing(wiring, {cable(*ends) for ends in planned})
+    if only_missing:
+        moves, added = [], [ends for ends in planned if cable(*ends) not in wiring]
     if moves:
         _moves(nodes, wiring, planned, moves, added, seen, answer)
     elif not obstacles:
         _missing(wiring, planned, added, seen, answer)
+    elif not only_missing:
+        fix = "Put right what is said above, then run again to be told which cables to move."
+        answer.refuse("wrong", "cabling", "a cable between every two nodes", "; ".join(_faults(nodes, wiring)), fix)
 
 
 def _only_missing(wiring: list[Cable], want: set[Cable]) -> bool:
@@ -181,8 +185,7 @@ def _said(ends: Cable) -> str:
 
 def _ordered(wiring: Iterable[Cable], planned: Sequence[Cable]) -> list[Cable]:
     """The cables in the order of the plan's between the same nodes, so that every two nodes keep their subnets; others last."""
-    want = [cable(*ends) for ends in planned]
-    rest = sorted(wiring, key=lambda ends: (ends not in want, ends))
+    rest = sorted(wiring)
     found: list[Cable] = []
     for one, other in planned:
         same = next((ends for ends in rest if {ends[0][0], ends[1][0]} == {one[0], other[0]}), None)
@@ -227,7 +230,7 @@ def _hidden_switch(wiring: list[Cable], seen: Seen, answer: Answer) -> None:
 
 def _partly(planned: list[Cable], wiring: list[Cable], switched: list[list[Port]], seen: Seen, answer: Answer) -> None:
     """Some nodes are no part of the run: what the others see is compared, and no moves are computed."""
-    peers = {end: other for ends in planned for end, other in (ends, ends[::-1]) if end[0] not in seen.absent}
+    peers = dict(sorted((end, other) for ends in planned for end, other in (ends, ends[::-1]) if end[0] not in seen.absent))
     sees = {end: other for ends in wiring for end, other in (ends, ends[::-1])}
     obstacles = _obstacles(peers, switched, seen, answer)
     for port, peer in peers.items():

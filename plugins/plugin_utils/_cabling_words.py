@@ -48,15 +48,15 @@ class Answer:
         state = seen.port(port)
         heard = {rail for rails in state.heard.values() for rail in rails}
         for rail in state.rails:
-            if rail["rail"] in heard or not state.heard:
+            if rail["rail"] in heard:
                 continue
-            found, fix = "silence", "Power the machine off and on with the cable in; half of the port seems dead."
+            found, fix = "silence", "Power the machine off and on with the cable in; this part of the port seems dead."
             if not rail["up"]:
-                found, fix = "that it is down", f"Set it up: ip link set dev {rail['interface']} up. Its twin is."
+                found, fix = "that it is down", f"Set it up: ip link set dev {rail['interface']} up."
             elif not rail["carrier"]:
                 found = "no link"
-            whom = listed(map(join, others), most=3)
-            self.warn(f"{join(port)} rail {rail['rail']} ({rail['interface']})", f"to hear {whom} as the other rail does", found, fix)
+            expected = f"to hear {listed(map(join, others), most=3)}{' as the other rail does' if heard else ''}"
+            self.warn(f"{join(port)} rail {rail['rail']} ({rail['interface']})", expected, found, fix)
 
 
 def unheard(answer: Answer, port: Port, expected: str, state: str) -> None:

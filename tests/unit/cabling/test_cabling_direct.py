@@ -34,6 +34,7 @@ PLUG = "Plug a cable between them, or check the one that is there."
 FOLLOW = "it leads to a machine that is not in the inventory, to a port that is down, or is broken."
 POWER = "Power the machine off and on with the cable in"
 ALL_NODES = "Run again for all nodes, to be told which cables to move."
+DEAD = f"{POWER}; this part of the port seems dead."
 MACHINE = "f" * 32
 
 
@@ -118,13 +119,13 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
     "a missing cable": (RING, AS_PLANNED[:2], {}, "missing", [f"spark-1 p1 and spark-3 p0 - {BETWEEN} no link at either end. {PLUG}"], []),
     "a cable into nowhere": (
         RING, AS_PLANNED[:2], {"states": {"3.0": "link"}}, "missing",
-        [f"spark-1 p1 and spark-3 p0 - {BETWEEN} no link at spark-1 p1 and a link at spark-3 p0 and nobody who answers. Follow the cable from "
+        [f"spark-1 p1 and spark-3 p0 - {BETWEEN} no link at spark-1 p1 and a link without an answer at spark-3 p0. Follow the cable from "
          f"spark-3 p0: {FOLLOW}"],
         [],
     ),
     "a cable through which nothing passes": (
         PAIR, (), {"states": {"1.0": "link", "2.0": "link"}}, "missing",
-        [f"spark-1 p0 and spark-2 p0 - {BETWEEN} a link at spark-1 p0 and nobody who answers and a link at spark-2 p0 and nobody who answers. "
+        [f"spark-1 p0 and spark-2 p0 - {BETWEEN} a link without an answer at spark-1 p0 and a link without an answer at spark-2 p0. "
          f"Follow the cable from spark-1 p0 and spark-2 p0: {FOLLOW}"],
         [],
     ),
@@ -136,7 +137,7 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
     ),
     "a cable into a port that is down": (
         PAIR, (), {"states": {"1.1": "down", "2.0": "link"}}, "missing",
-        [f"spark-1 p0 and spark-2 p0 - {BETWEEN} no link at spark-1 p0 and a link at spark-2 p0 and nobody who answers. "
+        [f"spark-1 p0 and spark-2 p0 - {BETWEEN} no link at spark-1 p0 and a link without an answer at spark-2 p0. "
          f"Follow the cable from spark-2 p0: {FOLLOW} A cable in spark-1 p1 is not seen, because the port is down."],
         [],
     ),
@@ -197,8 +198,7 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
     ),
     "a dead rail": (
         RING, AS_PLANNED, {"dead": [("2.0", 1)]}, "as planned", [],
-        [f"spark-2 p0 rail 1 (enP2p1s0f0np0) - expected to hear spark-3 p1 as the other rail does, found no link. {POWER}; half of the port "
-         f"seems dead."],
+        [f"spark-2 p0 rail 1 (enP2p1s0f0np0) - expected to hear spark-3 p1 as the other rail does, found no link. {DEAD}"],
     ),
     "a stranger by its own frames": (
         RING, AS_PLANNED[:2], {"states": {"3.0": "link"}, "strangers": {"3.0": ("gx10-7", MACHINE)}}, "foreign",
@@ -251,6 +251,43 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
         ["spark-1 p1 to spark-3 p0 - expected every frame to pass, as on the other cables, found frames missing that a switch keeps to itself. "
          "Look whether a switch is between them; if not, this can be left alone."],
     ),
+    "a switch in ports that are not planned, and a missing cable": (
+        PAIR, ("1.1=2.1",), {"lldp": {"1.1": [("lan", "1", True)]}}, "missing",
+        [f"spark-1 p0 and spark-2 p0 - {BETWEEN} no link at either end. {PLUG}"], [],
+    ),
+    "a loop, and LLDP of a machine whose name is not known": (
+        PAIR, ("1.0=1.1",), {"lldp": {"1.0": [("dgx", "p1", False)]}}, "wrong",
+        ["cabling - expected a cable between every two nodes, found spark-1 p0 and spark-1 p1 on one cable; none between spark-1 and spark-2. "
+         "Do this in order: unplug the cable at spark-1 p1, plug it into spark-2 p0."],
+        [],
+    ),
+    "a loop, and no port to move it to": (
+        PAIR, ("1.0=1.1",), {"states": {"2.0": "down", "2.1": "link"}, "strangers": {"2.1": ("x", MACHINE)}}, "wrong",
+        ["spark-2 p0 - expected spark-1 p0 at the other end, found that it is down. "
+         "Set fabric_neighbors_bring_up: true to have it raised meanwhile, or set its interfaces up.",
+         "cabling - expected a cable between every two nodes, found spark-1 p0 and spark-1 p1 on one cable; none between spark-1 and spark-2. "
+         "Put right what is said above, then run again to be told which cables to move."],
+        [],
+    ),
+    "a node of ours that answers an earlier run only": (
+        PAIR, (), {"states": {"1.0": "link"}, "strangers": {"1.0": ("spark-2", f"{'spark-2':0<32}")}}, "missing",
+        [f"spark-1 p0 and spark-2 p0 - {BETWEEN} a link without an answer at spark-1 p0 and no link at spark-2 p0. "
+         f"Follow the cable from spark-1 p0: {FOLLOW}"],
+        [],
+    ),
+    "somebody in the run who is not in the plan": (
+        PAIR, ("1.0=9.0",), {}, "foreign",
+        ["spark-1 p0 - expected spark-2 p0 at the other end, found spark-9 p0. "
+         "Plug the cable from spark-2 p0 in here, or add the machine to the inventory."],
+        [],
+    ),
+    "a node is no part of the run and works for an earlier one, and a port is down": (
+        RING, AS_PLANNED[:1],
+        {"nodes": ("spark-1", "spark-2"), "states": {"1.1": "down", "2.0": "link"}, "strangers": {"2.0": ("spark-3", MACHINE)}}, "unheard",
+        ["spark-1 p1 - expected spark-3 p0 at the other end, found that it is down. "
+         "Set fabric_neighbors_bring_up: true to have it raised meanwhile, or set its interfaces up."],
+        ["spark-2 p0 - expected spark-3 p1 at the other end, found that spark-3 is no part of this run. Run again for all nodes to have it checked."],
+    ),
     "a switch and swapped cables at once": (
         PAIR, ("1.0=1.1",), {"lldp": {"2.0": [("lan", "7", True)]}, "states": {"2.0": "link"}}, "wrong",
         ["spark-2 p0 - expected spark-1 p0 at the other end, found the switch lan 7. Plug the cable from spark-1 p0 in here, or plan "
@@ -263,7 +300,7 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
     "a node is no part of the run": (
         RING, AS_PLANNED[:1], {"nodes": ("spark-1", "spark-2")}, "as planned", [],
         [f"{port} at the other end, found that spark-3 is no part of this run. Run again for all nodes to have it checked."
-         for port in ("spark-2 p0 - expected spark-3 p1", "spark-1 p1 - expected spark-3 p0")],
+         for port in ("spark-1 p1 - expected spark-3 p0", "spark-2 p0 - expected spark-3 p1")],
     ),
     "a node is no part of the run, and another cable is wrong": (
         RING, ("1.0=2.0",), {"nodes": ("spark-1", "spark-2")}, "wrong",
@@ -276,7 +313,7 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
         RING, (), {"nodes": ("spark-1", "spark-2")}, "missing",
         [f"spark-1 p0 and spark-2 p1 - {BETWEEN} no link at either end. {PLUG}"],
         [f"{port} at the other end, found that spark-3 is no part of this run. Run again for all nodes to have it checked."
-         for port in ("spark-2 p0 - expected spark-3 p1", "spark-1 p1 - expected spark-3 p0")],
+         for port in ("spark-1 p1 - expected spark-3 p0", "spark-2 p0 - expected spark-3 p1")],
     ),
 }  # fmt: skip
 
@@ -295,10 +332,25 @@ def test_a_rail_that_is_down_or_silent_is_told_so() -> None:
         port["heard"][0]["rails"] = [0]
     assert _cabling.verdict(PAIR, results)["warnings"] == [
         "spark-1 p0 rail 1 (enP2p1s0f0np0) - expected to hear spark-2 p0 as the other rail does, found that it is down. "
-        "Set it up: ip link set dev enP2p1s0f0np0 up. Its twin is.",
-        f"spark-2 p0 rail 1 (enP2p1s0f0np0) - expected to hear spark-1 p0 as the other rail does, found silence. {POWER}; half of the port seems "
-        f"dead.",
+        "Set it up: ip link set dev enP2p1s0f0np0 up.",
+        f"spark-2 p0 rail 1 (enP2p1s0f0np0) - expected to hear spark-1 p0 as the other rail does, found silence. {DEAD}",
     ]
+
+
+def test_a_port_that_is_heard_and_hears_nobody_is_told() -> None:
+    results = hear(PAIR_NODES, "1.0=2.0")
+    results["spark-2"]["neighbors"][0]["heard"] = []
+    found = _cabling.verdict(PAIR, results)
+    assert found["verdict"] == "as planned"
+    assert found["warnings"] == [
+        f"spark-2 p0 rail {rail} ({name}) - expected to hear spark-1 p0, found silence. {DEAD}"
+        for rail, name in enumerate(("enp1s0f0np0", "enP2p1s0f0np0"))
+    ]
+
+
+def test_the_printed_cables_begin_with_the_node_that_begins_in_the_plan() -> None:
+    found = verdict(plan("two_node_direct", ("spark-2", "spark-1")), "1.1=2.1")
+    assert found["fabric_cables"] == "fabric_cables:\n  - [spark-2.p1, spark-1.p1]\n"
 
 
 def test_names_that_yaml_would_misread_are_quoted() -> None:

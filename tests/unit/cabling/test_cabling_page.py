@@ -28,6 +28,11 @@ SEEN: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any]]] = {
     "pair-second-cable": (PAIR, ("1.0=2.0", "1.1=2.1"), {}),
     "switched-as-planned": (FOUR, ("1.0=2.0=3.0=4.0",), {"near": False, "lldp": {"1.0": [("crs812", "qsfp56-dd-1-1", True)]}}),
     "switched-past-the-switch": (FOUR, ("1.0=2.0", "3.0=4.0"), {"near": ["1.0=2.0"]}),
+    "switched-two-networks": (
+        FOUR,
+        ("1.0=2.0", "3.0=4.0"),
+        {"near": True, "lldp": {"1.0": [("crs812", "bridge", True)], "3.0": [("crs812", "bridge", True)]}},
+    ),
     "switched-joined": (APART, ("1.0=2.0=1.1=2.1",), {"near": False}),
 }
 

@@ -77,6 +77,17 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
         ["spark-4 p0 - expected the cable from crs812 qsfp56-dd-2-5 here, found it in spark-4 p1. "
          "Move it: unplug the cable at spark-4 p1, plug it into spark-4 p0. Or write spark-4.p1 instead of spark-4.p0 in fabric_cables."], [],
     ),
+    "one of two uplinks without link": (
+        TWICE, ("2.0=1.1=2.1",), BEHIND, "missing",
+        ["spark-1 p0 - expected a link to west qsfp28-1-1, found none. "
+         "Plug the cable in at both ends, or look what the switch says about west qsfp28-1-1."], [],
+    ),
+    "two networks of two, and the switch says that it is there": (
+        FOUR, ("1.0=2.0", "3.0=4.0"),
+        {"near": True, "lldp": {"1.0": [("crs812", "bridge", True)], "3.0": [("crs812", "bridge", True)]}}, "wrong",
+        ["crs812 - expected one network for all its nodes, found 2 that do not hear each other: spark-1 p0 and spark-2 p0; spark-3 p0 and spark-4 p0. "
+         "Look whether all legs are in one bridge and one VLAN, and whether the switches are joined."], [],
+    ),
     "two networks instead of one": (
         FOUR, ("1.0=2.0", "3.0=4.0"), BEHIND, "wrong",
         ["crs812 - expected one network for all its nodes, found 2 that do not hear each other: spark-1 p0 and spark-2 p0; spark-3 p0 and "
@@ -117,7 +128,7 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
     "a dead rail": (
         FOUR, (ALL,), {**BEHIND, "dead": [("1.0", 1)]}, "as planned", [],
         ["spark-1 p0 rail 1 (enP2p1s0f0np0) - expected to hear spark-2 p0, spark-3 p0 and spark-4 p0 as the other rail does, found no link. "
-         "Power the machine off and on with the cable in; half of the port seems dead."],
+         "Power the machine off and on with the cable in; this part of the port seems dead."],
     ),
     "a node is no part of the run": (
         FOUR, ("1.0=2.0=3.0",), {**BEHIND, "nodes": NODES[:3]}, "as planned", [],

@@ -59,6 +59,11 @@ def test_where_there_is_none_there_is_none(parse: Any, text: str) -> None:
     assert parse(text) == {}
 
 
+@pytest.mark.parametrize(("bits", "forwards"), [("4 (mac-bridge)", True), ("16 (router)", True), ("128 (station-only)", False), ("", False)])
+def test_bridges_and_routers_forward(bits: str, forwards: bool) -> None:
+    assert lldp.nmcli(f"a:x:1:sw:{bits}\n")["a"][0]["forwards"] is forwards
+
+
 def test_a_name_with_odd_characters_is_made_fit_to_be_shown() -> None:
     text = json.dumps({"Neighbors": [{"InterfaceName": "a", "Neighbors": [{"SystemName": "\x1b[31mred" + "x" * 99, "PortID": "a\nb"}]}]})
     assert lldp.networkctl(text) == {"a": [{"system": "?[31mred" + "x" * 56, "port": "a?b", "forwards": False}]}
