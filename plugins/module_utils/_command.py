@@ -58,7 +58,8 @@ def run(argv: Sequence[str], timeout: float = 10.0, stdin: str | None = None) ->
     """Run ``argv`` without a shell, ``timeout`` in seconds; ``stdin`` is what it reads, nothing by default."""
     words = tuple(argv)
     try:
-        done = subprocess.run(
+        # not run_command: threads call this side by side, and most callers have no AnsibleModule
+        done = subprocess.run(  # pylint: disable=ansible-bad-function
             words,
             input=stdin,
             stdin=subprocess.DEVNULL if stdin is None else None,

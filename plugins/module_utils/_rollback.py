@@ -11,6 +11,8 @@ and command comes from the data:
 It is renamed to ``firing.json`` or ``confirmed.json`` by whoever comes first: the rename is the lock between the timer and the module.
 """
 
+# budget: one file that must run alone, beside its data, long after the module
+
 from __future__ import annotations
 
 import contextlib
@@ -62,7 +64,8 @@ class Machine:
         path = os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
         environment = {**os.environ, "LC_ALL": "C", "PATH": path}
         try:
-            done = subprocess.run(
+            # not run_command: this also runs by itself, without an AnsibleModule
+            done = subprocess.run(  # pylint: disable=ansible-bad-function
                 list(argv),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,

@@ -13,7 +13,9 @@ if [ ! -e "${scenarios[0]}" ]; then
     exit 1
 fi
 export NO_COLOR=1 PY_COLORS=0 ANSIBLE_NOCOLOR=1
-# an interrupted run leaves a state file that says the lab is up
-molecule reset --all
+# a folder of this run's own: what an interrupted run left would say that the lab is up
+MOLECULE_EPHEMERAL_DIRECTORY=$(mktemp -d)
+export MOLECULE_EPHEMERAL_DIRECTORY
+trap 'rm -rf "$MOLECULE_EPHEMERAL_DIRECTORY"' EXIT
 molecule test --all --report --no-command-borders
 echo "${#scenarios[@]} molecule scenarios"

@@ -26,6 +26,11 @@ if [ ! -e "$bootstrap" ]; then
     printf 'import ensurepip\nensurepip.bootstrap(default_pip=True)\n' >"$bootstrap"
 fi
 
+# ansible-test trusts an environment of its own by its folder: one whose making was interrupted, or whose Python has gone, fails for ever
+for environment in "$HOME"/.ansible/test/venv/*/*/*/; do
+    [ ! -d "$environment" ] || "$environment/bin/python" -c '' 2>/dev/null || rm -rf "$environment"
+done
+
 python_folder=$PWD/.build/python
 mkdir -p "$python_folder"
 cd "$tree"
