@@ -1,0 +1,147 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Prove one row of a scenario's ``proofs.yml`` in the lab: ``prove.py PROOFS.yml NUMBER``.
+
+A row puts faults in, runs playbooks one after the other, compares what they say and what they leave with what is expected,
+and mends the faults:
+
+``{title, faults: [words of lab.py fault], runs: [run], snapshot: NAME, same_as: NAME, but: [key]}``, and a run is
+``{playbook, arguments: [], rc: 0, says: [text], changed: {node: count}, untouched: bool, killed_when: {node, file}, follow: bool}``.
+``killed_when`` kills ansible-playbook itself as soon as the node has the file. ``follow`` does at the cables what the run said, word by word.
+
+``untouched`` compares every node before and after the run, down to file times and carrier changes. ``snapshot`` keeps the nodes' state after
+the row under a name; ``same_as`` expects the files (without times), addresses and MTUs that were kept under a name, ``but`` for what has one of these keys.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+PROJECT = Path(__file__).resolve().parents[3]
+LAB = [sys.executable, str(PROJECT / "tests/lab/lab.py")]
+RECAP = re.compile(r"^(\S+)\s+: ok=\d+\s+changed=(\d+)", re.MULTILINE)
+FLEETING = ("mtime_ns", "carrier_changes")
+
+
+class Refuted(Exception):
+    """The row does not hold."""
+
+
+def lab(*words: str) -> str:
+    """Run a verb of lab.py; returns what it printed."""
+    done = subprocess.run([*LAB, *words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Refuted(f"lab.py {' '.join(words)}: {done.stderr or done.stdout}")
+    return done.stdout
+
+
+def look(nodes: list[str]) -> dict[str, Any]:
+    """What the collection may change, of every node."""
+    return {node: json.loads(lab("snapshot", node)) for node in nodes}
+
+
+def settled(nodes: list[str]) -> dict[str, Any]:
+    """The nodes once two looks in a row are the same and management has its address: NetworkManager answers before it has finished."""
+    last: dict[str, Any] = {}
+    while True:
+        now = look(nodes)
+        if now == last and all(node["interfaces"]["enP7s7"]["addresses"] for node in now.values()):
+            return now
+        last = now
+        time.sleep(0.5)
+
+
+def differences(before: Any, after: Any, ignored: tuple[str, ...] = (), path: str = "") -> Iterator[str]:
+    """What is different between two snapshots, one line for each leaf."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in sorted(before.keys() | after.keys()):
+            if key not in ignored:
+                yield from differences(before.get(key), after.get(key), ignored, f"{path} {key}".strip())
+    elif before != after:
+        yield f"{path}: {before} -> {after}"
+
+
+def kill_when(process: subprocess.Popen[str], node: str, file: str) -> None:
+    """Kill a playbook and its workers, which are in sessions of their own, as soon as a node has a file."""
+    while process.poll() is None:
+        if subprocess.run([*LAB, "exec", node, "test", "-e", file], capture_output=True, check=False).returncode == 0:
+            for pid in [process.pid, *descendants(process.pid)]:
+                os.kill(pid, signal.SIGKILL)
+            return
+        time.sleep(0.1)
+
+
+def descendants(pid: int) -> list[int]:
+    """Processes below ``pid``, without ssh's control masters, which belong to nobody."""
+    children = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+    return [each for child in children for each in (child, *descendants(child))]
+
+
+def play(run: dict[str, Any], inventories: list[Path]) -> None:
+    """Run a playbook of the collection and compare its exit status, text and recap with the row."""
+    words = ["ansible-playbook", *(f"--inventory={path}" for path in inventories), f"gb10.cluster.{run['playbook']}", *run.get("arguments", [])]
+    plain = {**os.environ, "ANSIBLE_FORCE_COLOR": "0", "ANSIBLE_NOCOLOR": "1"}
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True, env=plain)
+    if "killed_when" in run:
+        kill_when(process, **run["killed_when"])
+    output = process.communicate()[0]
+    recap = {node: int(changed) for node, changed in RECAP.findall(output.rpartition("PLAY RECAP")[2])}
+    wrong = [f"exit status {process.returncode} instead of {run.get('rc', 0)}"] if process.returncode != run.get("rc", 0) else []
+    wrong += [f"does not say: {text}" for text in run.get("says", []) if text not in output]
+    wrong += [f"{node} changed={recap.get(node)} instead of {count}" for node, count in run.get("changed", {}).items() if recap.get(node) != count]
+    if wrong:
+        raise Refuted("\n".join([output, *wrong]))
+    if run.get("follow"):
+        lab("follow", re.search(r"Do this in order: (.+?)\.", output)[1])  # type: ignore[index]
+
+
+def prove(row: dict[str, Any], inventories: list[Path], kept: Path) -> None:
+    """Carry one row out; raises :class:`Refuted` with everything needed to see why it does not hold."""
+    nodes = list(yaml.safe_load((inventories[0] / "hosts.yml").read_text(encoding="utf-8"))["all"]["children"]["gb10_nodes"]["hosts"])
+    try:
+        for fault in row.get("faults", []):
+            lab("fault", *fault.split())
+        for run in row.get("runs", []):
+            before = settled(nodes) if run.get("untouched") else {}
+            play(run, inventories)
+            changes = list(differences(before, look(nodes))) if run.get("untouched") else []
+            if changes:
+                raise Refuted("\n".join(["expected an untouched machine, found", *changes]))
+    finally:
+        lab("fault", "clear")
+    if "snapshot" in row:
+        (kept / f"{row['snapshot']}.json").write_text(json.dumps(settled(nodes)), encoding="utf-8")
+    if "same_as" in row:
+        changes = list(differences(json.loads((kept / f"{row['same_as']}.json").read_text(encoding="utf-8")), settled(nodes), (*FLEETING, *row.get("but", []))))
+        if changes:
+            raise Refuted("\n".join([f"expected the state {row['same_as']}, found", *changes]))
+
+
+def main() -> int:
+    """Prove the row and say how long it took."""
+    scenario = yaml.safe_load(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    row = scenario["proofs"][int(sys.argv[2])]
+    began = time.monotonic()
+    try:
+        prove(row, [PROJECT / path for path in scenario["inventories"]], Path(os.environ["MOLECULE_EPHEMERAL_DIRECTORY"]))
+    except Refuted as refuted:
+        print(f"{refuted}\nREFUTED: {row['title']}")
+        return 1
+    print(f"{row['title']} ({time.monotonic() - began:.0f} s)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
