@@ -92,10 +92,13 @@ def job(request: Request, machine_id: str, found: dict[str, dict[int, str]], rai
 
 
 def command(request: Request, raised: list[str], folder: str, ip: str) -> list[str]:
-    """The command that runs the worker: systemd raises interfaces before, and puts them back however the worker ends."""
+    """The command that runs the worker: systemd raises interfaces before, and puts them back however the worker ends.
+
+    One that has an IPv4 address by then was configured meanwhile, by a run that did not collect this worker, and stays up.
+    """
     properties = ["Type=exec", f"RuntimeMaxSec={request.deadline}"]
     properties += [f"ExecStartPre=-{ip} link set dev {name} up" for name in raised]
-    properties += [f"ExecStopPost=-{ip} link set dev {name} down" for name in raised]
+    properties += [f'ExecStopPost=-/bin/sh -c "{ip} -4 -o address show dev {name} | grep -q . || {ip} link set dev {name} down"' for name in raised]
     run = ["systemd-run", "--quiet", "--collect", f"--unit={unit(request.run_id)}", *(f"--property={item}" for item in properties)]
     return [*run, sys.executable or "/usr/bin/python3", "-I", f"{folder}/worker.py"]
 
