@@ -95,7 +95,7 @@ def _read(machine: Machine, root: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for pattern, folder in zip(_RENDERED, _FOLDERS):
         for name in machine.names(root + folder):
-            content = machine.read(f"{root}{folder}/{name}")
+            content = machine.peek(f"{root}{folder}/{name}")
             if content is not None and fnmatch.fnmatch(f"{folder}/{name}", pattern):
                 found[f"{folder}/{name}"] = content.decode("utf-8", "replace").replace(root or "\0", "")
     return found

@@ -82,18 +82,25 @@ class Machine:
         return Result(done.returncode, done.stdout, done.stderr)
 
     def read(self, path: str) -> bytes | None:
-        """Content of a file, None when there is none."""
+        """Content of a file, None when there is none; raises OSError when there is one that can not be read."""
         try:
             with open(path, "rb") as file:
                 return file.read()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def peek(self, path: str) -> bytes | None:
+        """Content of a file that is only looked at, None whenever it can not be read: the kernel refuses the carrier of a link that is down."""
+        try:
+            return self.read(path)
         except OSError:
             return None
 
     def meta(self, path: str) -> Meta | None:
-        """Attributes of a file (a link is not followed), None when there is none."""
+        """Attributes of a file (a link is not followed), None when there is none; raises OSError."""
         try:
             found = os.lstat(path)
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         target = os.readlink(path) if stat.S_ISLNK(found.st_mode) else None
         return Meta(stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid, found.st_mtime_ns, target)
@@ -184,11 +191,15 @@ class Machine:
 
 
 def keep(machine: Machine, path: str, folder: str) -> dict[str, Any]:
-    """Copy a file into ``folder``; returns the entry by which :func:`give_back` restores it, also when there is no such file."""
+    """Copy a file into ``folder``; returns the entry by which :func:`give_back` restores it, also when there is no such file.
+    Raises OSError when there is one that can not be read."""
     meta = machine.meta(path)
     if meta is None:
         return {"path": path, "meta": None}
-    machine.write(f"{folder}/files{path}", machine.read(path) or b"" if meta.target is None else b"", meta)
+    content = machine.read(path) if meta.target is None else b""
+    if content is None:
+        raise FileNotFoundError(f"{path} is gone")
+    machine.write(f"{folder}/files{path}", content, meta)
     return {"path": path, "meta": list(meta)}
 
 
@@ -202,7 +213,7 @@ def give_back(machine: Machine, entry: dict[str, Any], folder: str) -> None:
     content = machine.read(f"{folder}/files{path}") if meta.target is None else b""
     if content is None:
         raise FileNotFoundError(f"{folder}/files{path} is gone")
-    if machine.meta(path) != meta or machine.read(path) != content:
+    if machine.meta(path) != meta or machine.peek(path) != content:
         machine.write(path, content, meta)
 
 
@@ -262,7 +273,7 @@ def put_back(machine: Machine, live: dict[str, Any]) -> list[str]:
         f"{path} is not {value}"
         for state in old.values()
         for path, value in state["sysctl"].items()
-        if path.startswith("net/ipv4") and (machine.read(f"/proc/sys/{path}") or b"").decode().strip() != value
+        if path.startswith("net/ipv4") and (machine.peek(f"/proc/sys/{path}") or b"").decode().strip() != value
     ]
     return problems + [
         f"{interface} {key} is {_shown(now[interface][key])} instead of {_shown(state[key])}"
@@ -279,7 +290,7 @@ def forget(machine: Machine, live: dict[str, Any]) -> None:
         if present[interface]["mtu"] != DEFAULT_MTU:
             machine.run(["ip", "link", "set", "dev", interface, "mtu", str(DEFAULT_MTU)])
         for key in ("arp_ignore", "arp_announce"):
-            default = machine.read(f"/proc/sys/net/ipv4/conf/default/{key}")
+            default = machine.peek(f"/proc/sys/net/ipv4/conf/default/{key}")
             machine.poke(f"/proc/sys/net/ipv4/conf/{interface}/{key}", (default or b"0").decode().strip())
 
 

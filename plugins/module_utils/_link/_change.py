@@ -83,9 +83,17 @@ def present(machine: Machine, connectx: Connectx, rails: list[Rail], takeover: b
 def _move(machine: Machine, change: Change, record: dict[str, Any], taken: list[Claim]) -> None:
     """Move the files of these claims to the backup, and note in the record where they belong."""
     for path in sorted({claim["file"] or "" for claim in taken}):
-        meta = machine.meta(path) or plain()
+        if any(entry["path"] == path for entry in record["moved"]):
+            fix = "Remove or rename the newer one, then run again; state: absent puts the original back."
+            change.refusals.append(message(path, "a file taken over once", f"the original in {_record.copy_of(path)}, and a newer one", fix))
+            continue
+        meta = machine.meta(path)
+        content = machine.read(path) if meta and meta.target is None else b""
+        if meta is None or content is None:
+            change.refusals.append(message(path, "a file to take over", "none any more", "Run again."))
+            continue
         change.files[path] = None
-        change.files[_record.copy_of(path)] = (machine.read(path) or b"" if meta.target is None else b"", meta)
+        change.files[_record.copy_of(path)] = (content, meta)
         definitions = sorted({claim["name"] for claim in taken if claim["file"] == path})
         record["moved"].append({"path": path, "meta": list(meta), "definitions": definitions})
         change.moved.append(path)
@@ -128,12 +136,17 @@ def absent(machine: Machine, connectx: Connectx, interrupt: bool) -> Change:
     change.released = {name: _record.before(record, name, change.states[name], ours) for name in ours}
     change.files = {path: None for path in _record.our_files(machine)}
     for entry in record["moved"]:
-        path, meta = entry["path"], Meta(*entry["meta"])
+        path, meta, copy = entry["path"], Meta(*entry["meta"]), _record.copy_of(entry["path"])
         if machine.meta(path) is not None:
             fix = "Remove or rename it, then run again."
             change.refusals.append(message(path, "no file, so that the one of before can be put back", "a newer one", fix))
-        change.files[path] = (machine.read(_record.copy_of(path)) or b"", meta)
-        change.files[_record.copy_of(path)] = None
+        content = machine.read(copy) if meta.target is None else b""
+        if content is None:
+            fix = f"Bring the copy back, or remove the entry of {path} from {_record.FILE}, then run again."
+            change.refusals.append(message(copy, f"the copy of {path} from before the first run", "none", fix))
+            continue
+        change.files[path] = (content, meta)
+        change.files[copy] = None
     if machine.meta(_record.FILE) is not None:
         change.files[_record.FILE] = None
     _netplan_part(machine, change, {*ours, *(name for entry in record["moved"] for name in entry["definitions"])})
@@ -173,7 +186,7 @@ def _not_live(machine: Machine, rendered: dict[str, str]) -> list[str]:
     lacking = []
     for name, cidrs in _netplan.static_addresses(rendered).items():
         has = {ipaddress.ip_interface(cidr) for key in ("addresses", "dynamic") for cidr in live.get(name, {}).get(key, [])}
-        if (machine.read(f"/sys/class/net/{name}/carrier") or b"").strip() == b"1" and {ipaddress.ip_interface(cidr) for cidr in cidrs} - has:
+        if (machine.peek(f"/sys/class/net/{name}/carrier") or b"").strip() == b"1" and {ipaddress.ip_interface(cidr) for cidr in cidrs} - has:
             lacking.append(name)
     return lacking
 

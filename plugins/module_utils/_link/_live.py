@@ -52,7 +52,7 @@ def capture(machine: Machine, interfaces: Iterable[str]) -> dict[str, State | No
         managed = devices is not None and status not in ("unmanaged", "connected (externally)", "connecting (externally)")
         states[name] = {
             "up": link["up"],
-            "carrier": (machine.read(f"/sys/class/net/{name}/carrier") or b"").strip() == b"1",
+            "carrier": (machine.peek(f"/sys/class/net/{name}/carrier") or b"").strip() == b"1",
             "mtu": link["mtu"],
             "addresses": link["addresses"],
             "dynamic": link["dynamic"],
@@ -67,7 +67,7 @@ def capture(machine: Machine, interfaces: Iterable[str]) -> dict[str, State | No
 
 
 def _sysctl(machine: Machine, name: str) -> dict[str, str]:
-    found = {path: machine.read(f"/proc/sys/{path}") for path in (template.format(name) for template in _KEPT_SYSCTL)}
+    found = {path: machine.peek(f"/proc/sys/{path}") for path in (template.format(name) for template in _KEPT_SYSCTL)}
     return {path: value.decode().strip() for path, value in found.items() if value is not None}
 
 

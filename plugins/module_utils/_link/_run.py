@@ -67,6 +67,9 @@ def run(machine: Machine, options: Options, check_mode: bool, collect: Callable[
         except _arming.Unreadable as unreadable:
             fix = "Put the links right by hand, then remove that file."
             raise Refused([message(str(unreadable), "the data of connectx_link", "something else", fix)]) from unreadable
+        except OSError as error:
+            found, fix = error.strerror or str(error), "Repair that, then run again."
+            raise Refused([message(error.filename or "connectx_link", "a file that can be read and written", found, fix)]) from error
 
 
 def _change_of(machine: Machine, options: Options, connectx: Connectx) -> Change:

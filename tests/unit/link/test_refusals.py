@@ -177,6 +177,8 @@ def test_refusal(change: Any, run: Any, texts: list[str]) -> None:
     if "Make this edit and run again:\n---" in "".join(texts):
         machine.put("/etc/netplan/50-cloud-init.yaml", SHARED_TEXT)
         machine.start()
+    if run["takeover"]:
+        machine.put("/etc/netplan/40-cx7.yaml", "network: {version: 2}\n")
     machine.steps, before = [], machine.state()
     refused: list[str] = []
     facts = connectx(run.pop("backend", "netplan-networkd"), change)
@@ -267,6 +269,61 @@ def test_absent_refuses_to_overwrite_a_newer_file_and_to_cut_the_branch_it_sits_
         "enp1s0f0np0 - expected an interface that carries no management, found the one that carries this SSH session. "
         "Reach the machine over another interface, or correct fabric_interfaces.",
     ]
+
+
+def taken_over() -> FakeMachine:
+    """A node whose left-over file lies in the backup."""
+    machine = FakeMachine()
+    machine.put("/etc/netplan/40-cx7.yaml", "network:\n  ethernets:\n    enp1s0f0np0: {addresses: [192.168.100.1/24]}\n")
+    machine.start()
+    _run.run(machine, options(takeover=True), False, lambda _interfaces: connectx(change=claims(claim())))
+    _run.run(machine, options("confirmed"), False, lambda _interfaces: connectx())
+    return machine
+
+
+def test_second_takeover_of_a_file_never_overwrites_the_backup_of_the_original() -> None:
+    machine = taken_over()
+    copy = "/var/lib/gb10/link/files/etc/netplan/40-cx7.yaml"
+    original = machine.files[copy]
+    machine.put("/etc/netplan/40-cx7.yaml", "network:\n  ethernets:\n    enp1s0f0np0: {addresses: [10.9.9.9/24]}\n")
+    machine.start()
+    with pytest.raises(_run.Refused) as refused:
+        _run.run(machine, options(takeover=True), False, lambda _interfaces: connectx(change=claims(claim())))
+    assert (
+        f"/etc/netplan/40-cx7.yaml - expected a file taken over once, found the original in {copy}, and a newer one. "
+        "Remove or rename the newer one, then run again; state: absent puts the original back."
+    ) in refused.value.texts
+    assert machine.files[copy] == original
+
+
+def test_absent_puts_no_empty_file_in_the_place_of_a_backup_that_is_gone() -> None:
+    machine = taken_over()
+    copy = "/var/lib/gb10/link/files/etc/netplan/40-cx7.yaml"
+    del machine.files[copy]
+    with pytest.raises(_run.Refused) as refused:
+        _run.run(machine, options("absent", {}), False, lambda _interfaces: connectx())
+    assert refused.value.texts == [
+        f"{copy} - expected the copy of /etc/netplan/40-cx7.yaml from before the first run, found none. "
+        "Bring the copy back, or remove the entry of /etc/netplan/40-cx7.yaml from /var/lib/gb10/link/record.json, then run again."
+    ]
+    assert "/etc/netplan/40-cx7.yaml" not in machine.files
+
+
+@pytest.mark.parametrize("state", ["present", "absent"])
+def test_file_that_can_not_be_read_is_a_refusal(state: str) -> None:
+    machine = taken_over()
+    look = machine.read
+
+    def read(path: str) -> bytes | None:
+        if path == "/etc/netplan/50-cloud-init.yaml":
+            raise OSError(5, "Input/output error", path)
+        return look(path)
+
+    machine.read = read  # type: ignore[method-assign]
+    with pytest.raises(_run.Refused) as refused:
+        _run.run(machine, options(state, {} if state == "absent" else slice_of("p1")), False, lambda _interfaces: connectx())
+    text = "/etc/netplan/50-cloud-init.yaml - expected a file that can be read and written, found Input/output error. Repair that, then run again."
+    assert refused.value.texts == [text]
 
 
 def test_module_that_this_kernel_does_not_have_is_a_warning_and_no_change() -> None:

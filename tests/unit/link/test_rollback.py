@@ -60,6 +60,19 @@ def test_file_that_is_still_the_same_is_not_touched(tmp_path: Path) -> None:
     assert file.stat().st_ino == inode
 
 
+def test_file_that_can_not_be_read_is_never_kept_as_an_empty_one(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(IsADirectoryError):
+        _rollback.keep(Machine(), str(tmp_path / "folder"), str(tmp_path / "backup"))
+    assert not (tmp_path / "backup").exists()
+
+
+def test_reading_tells_a_file_that_is_missing_from_one_that_can_not_be_read(tmp_path: Path) -> None:
+    assert (Machine().read(str(tmp_path / "none")), Machine().peek(str(tmp_path))) == (None, None)
+    with pytest.raises(IsADirectoryError):
+        Machine().read(str(tmp_path))
+
+
 @pytest.mark.parametrize(
     ("argv", "rc"), [(["true"], 0), (["false"], 1), (["no-such-command"], 127), (["sleep", "5"], 124)], ids=["right", "wrong", "missing", "too slow"]
 )
