@@ -82,7 +82,7 @@ class ActionModule(ActionBase):
                 raise
             lost = error
         rollback = first.get("rollback")
-        if rollback and rollback["state"] != "armed":
+        if self._task.check_mode or rollback and rollback["state"] != "armed":
             return {**result, **first}
         # without a rollback in it the answer is not the module's own: it may have been killed after it had armed one
         second = self._confirm(rollback or {"id": arguments["run_id"], "seconds_left": timeout}, task_vars)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The automatic rollback: puts a node's old files and the old live state of its interfaces back.
 
-This file is a script as well. Arming copies its text beside the data, and the copy runs by itself (``restore.py fire|boot``) when the
+This file is a script as well. Arming copies its text beside the data, and the copy runs by itself (``restore.py fire ID|boot``) when the
 module that armed it is long gone; so it is one file that imports the standard library alone (and longer than others for it), and every path
 and command comes from the data:
 
@@ -175,9 +175,15 @@ class Machine:
             yield folder
 
     @contextlib.contextmanager
-    def locked(self, path: str, wait: float) -> Iterator[bool]:
-        """Hold the lock on a file; yields False when another run still has it after ``wait`` seconds."""
-        with open(path, "w", encoding="ascii") as file:
+    def locked(self, path: str, wait: float, create: bool = True) -> Iterator[bool]:
+        """Hold the lock on a file; yields False when another run still has it after ``wait`` seconds.
+
+        :param create: whether the file is made; without it a lock that is not there is a lock that nobody has.
+        """
+        if not create and self.meta(path) is None:
+            yield True
+            return
+        with open(path, "a" if create else "r", encoding="ascii") as file:
             until, held = time.monotonic() + wait, False
             while not held:
                 try:
@@ -319,14 +325,20 @@ def _kernel_commands(interface: str, state: dict[str, Any], now: dict[str, Any])
     return commands + [["ip", "address", "replace", cidr, "dev", interface] for cidr in state["addresses"] if cidr not in now["addresses"]]
 
 
-def fire(machine: Machine, folder: str, boot: bool = False) -> dict[str, Any] | None:
-    """Put everything back and vanish; returns what is also left in the file ``last``, None when there was nothing (any more) to put back."""
+def fire(machine: Machine, folder: str, boot: bool = False, only: str | None = None) -> dict[str, Any] | None:
+    """Put everything back and vanish; returns what is also left in the file ``last``, None when there was nothing (any more) to put back.
+
+    :param only: id of the run that may be undone: while a timer waited for the lock another run may have armed its own rollback.
+    """
+    found = _found(machine, folder)
+    if only is not None and found is not None and found["id"] != only:
+        return None
     machine.rename(f"{folder}/{ARMED}", f"{folder}/{FIRING}")
     content = machine.read(f"{folder}/{FIRING}")
     if content is None:
         finished = machine.read(f"{folder}/{CONFIRMED}")
         if finished is not None:
-            vanish(machine, folder, json.loads(finished))
+            vanish(machine, folder, json.loads(finished), boot)
         return None
     data = json.loads(content)
     problems = []
@@ -345,15 +357,24 @@ def fire(machine: Machine, folder: str, boot: bool = False) -> dict[str, Any] | 
         problems += put_back(machine, data["live"])
     outcome = {"id": data["id"], "when": machine.now(), "at": "boot" if boot else "run", "problems": problems}
     machine.write(data["last"], json.dumps(outcome).encode(), Meta(0o600, 0, 0, 0, None))
-    vanish(machine, folder, data)
+    vanish(machine, folder, data, boot)
     return outcome
 
 
-def vanish(machine: Machine, folder: str, data: dict[str, Any]) -> None:
-    """Take the timer, the boot-time unit and the folder away."""
+def _found(machine: Machine, folder: str) -> dict[str, Any] | None:
+    """Data of the rollback in this folder, whatever stage it is in; None when there is none."""
+    contents = (machine.read(f"{folder}/{name}") for name in (ARMED, FIRING, CONFIRMED))
+    return next((json.loads(content) for content in contents if content is not None), None)
+
+
+def vanish(machine: Machine, folder: str, data: dict[str, Any], boot: bool = False) -> None:
+    """Take the timer, the boot-time unit and the folder away; systemd is made to forget the unit, except by the unit itself ``boot``."""
     machine.run(["systemctl", "stop", f"{data['unit']}.timer"])
-    for path in data["boot_files"]:
+    known = [path for path in data["boot_files"] if machine.meta(path) is not None]
+    for path in known:
         machine.remove(path)
+    if known and not boot:
+        machine.run(["systemctl", "daemon-reload"])
     machine.remove(folder)
     machine.remove(f"{folder}.new")
     for path in {os.path.dirname(entry["path"]) for entry in data["files"]} | {os.path.dirname(folder)}:
@@ -362,14 +383,15 @@ def vanish(machine: Machine, folder: str, data: dict[str, Any]) -> None:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run as the script that lies beside the data. A module that is still at work sees that it has begun and stops at its next step."""
+    """Run as the script that lies beside the data: ``boot``, or ``fire`` with the id of the run that started the timer.
+    A module that is still at work sees that it has begun and stops at its next step."""
     machine, folder = Machine(), os.path.dirname(os.path.abspath(argv[0]))
-    machine.rename(f"{folder}/{ARMED}", f"{folder}/{FIRING}")
-    found = [content for name in (FIRING, CONFIRMED) if (content := machine.read(f"{folder}/{name}")) is not None]
-    if not found:
+    found = _found(machine, folder)
+    if found is None or argv[2:] not in ([], [found["id"]]):
         return 0
-    with machine.locked(json.loads(found[0])["lock"], PATIENCE):
-        outcome = fire(machine, folder, boot=argv[1:] == ["boot"])
+    machine.rename(f"{folder}/{ARMED}", f"{folder}/{FIRING}")
+    with machine.locked(found["lock"], PATIENCE):
+        outcome = fire(machine, folder, boot=argv[1:] == ["boot"], only=found["id"])
     return 1 if outcome and outcome["problems"] else 0
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import sys
 from typing import Any
 
@@ -79,6 +80,8 @@ def arm(machine: Machine, run_id: str, timeout: int, paths: list[str], commands:
     """
     python = sys.executable or "/usr/bin/python3"
     new = f"{ROLLBACK_DIR}.new"
+    # a name of its own: the service of an earlier run may still be at work when this one arms
+    unit = f"{UNIT}-run-{re.sub('[^0-9A-Za-z]', '', run_id)[:8]}"
     data: dict[str, Any] = {
         "id": run_id,
         "deadline": machine.now() + timeout,
@@ -86,12 +89,12 @@ def arm(machine: Machine, run_id: str, timeout: int, paths: list[str], commands:
         "files": [],
         "commands": commands,
         "live": live,
-        "unit": UNIT,
+        "unit": unit,
         "boot_files": [BOOT_LINK, BOOT_UNIT],
         "last": LAST,
         "lock": LOCK,
     }
-    timer = ["systemd-run", "--quiet", "--collect", f"--unit={UNIT}", f"--on-active={timeout}", "--timer-property=AccuracySec=100ms"]
+    timer = ["systemd-run", "--quiet", "--collect", f"--unit={unit}", f"--on-active={timeout}", "--timer-property=AccuracySec=100ms"]
     try:
         # debris: a run that was killed while arming, or that stored its result while the rollback vanished
         machine.remove(new)
@@ -103,8 +106,8 @@ def arm(machine: Machine, run_id: str, timeout: int, paths: list[str], commands:
             raise FileExistsError(f"{ROLLBACK_DIR} is in the way")
         machine.write(BOOT_UNIT, _BOOT_TEXT.format(python=python).encode(), plain(0o644))
         machine.write(BOOT_LINK, b"", Meta(0o777, 0, 0, 0, BOOT_UNIT))
-        machine.run(["systemctl", "stop", f"{UNIT}.timer"])
-        done = machine.run([*timer, python, "-I", SCRIPT, "fire"])
+        machine.run(["systemctl", "stop", f"{UNIT}-run-*.timer"])
+        done = machine.run([*timer, python, "-I", SCRIPT, "fire", run_id])
         if done.rc == 0:
             return ""
         complaint = (done.err or done.out).strip() or f"systemd-run ended with {done.rc}"

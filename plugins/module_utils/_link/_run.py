@@ -57,19 +57,21 @@ def run(machine: Machine, options: Options, check_mode: bool, collect: Callable[
 
     :param collect: reads the facts of this machine, given the names of renamed devices.
     """
-    with machine.locked(_arming.LOCK, BUSY) as alone:
-        if not alone:
-            raise Refused([message("connectx_link", "one run at a time", "another one at work on this machine", "Wait for it to end.")])
-        try:
+    try:
+        with machine.locked(_arming.LOCK, BUSY, create=not check_mode) as alone:
+            if not alone:
+                raise Refused([message("connectx_link", "one run at a time", "another one at work on this machine", "Wait for it to end.")])
             if options["state"] == "confirmed":
-                return _confirm(machine, options["run_id"] or "")
+                return _confirm(machine, options["run_id"] or "", check_mode)
             return (_preview if check_mode else _change_it)(machine, options, collect)
-        except _arming.Unreadable as unreadable:
-            fix = "Put the links right by hand, then remove that file."
-            raise Refused([message(str(unreadable), "the data of connectx_link", "something else", fix)]) from unreadable
-        except OSError as error:
-            found, fix = error.strerror or str(error), "Repair that, then run again."
-            raise Refused([message(error.filename or "connectx_link", "a file that can be read and written", found, fix)]) from error
+    except _arming.Unreadable as unreadable:
+        fix = "Put the links right by hand, then remove that file."
+        raise Refused([message(str(unreadable), "the data of connectx_link", "something else", fix)]) from unreadable
+    except PermissionError as error:
+        raise Refused([message("connectx_link", "the rights of root", f"no right to use {error.filename}", "Run it with become: true.")]) from error
+    except OSError as error:
+        found, fix = error.strerror or str(error), "Repair that, then run again."
+        raise Refused([message(error.filename or "connectx_link", "a file that can be read and written", found, fix)]) from error
 
 
 def _change_of(machine: Machine, options: Options, connectx: Connectx) -> Change:
@@ -173,8 +175,8 @@ def _fired(outcome: dict[str, Any] | None, run_id: str, why: str) -> Failed:
     return Failed(text, {"id": run_id, "state": state, "problems": problems})
 
 
-def _confirm(machine: Machine, run_id: str) -> dict[str, Any]:
-    """Second execution, over a new login: confirm this run's rollback and return what its first execution found."""
+def _confirm(machine: Machine, run_id: str, check_mode: bool) -> dict[str, Any]:
+    """Second execution, over a new login: confirm this run's rollback and return what its first execution found. Check mode leaves it armed."""
     data, result = _arming.armed(machine), _arming.stored(machine)
     if data is None or data["id"] != run_id:
         outcome = _arming.last(machine, run_id)
@@ -182,6 +184,8 @@ def _confirm(machine: Machine, run_id: str) -> dict[str, Any]:
             reasons = {"boot": "the machine was restarted before a new login had confirmed it", "run": "no new login confirmed it in time"}
             raise _fired(outcome, run_id, reasons[outcome["at"]])
         return {"changed": False, "rollback": {"id": run_id, "state": "none"}, "warnings": []}
+    if check_mode:
+        return {"changed": True, "rollback": _armed_result(machine, run_id), "warnings": []}
     if result is None or data["firing"]:
         raise _gone_back(machine, run_id, "the run ended before it had read back what it changed")
     if not _arming.confirm(machine, run_id):

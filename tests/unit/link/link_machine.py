@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import fnmatch
 import functools
 import json
 import re
@@ -61,6 +62,8 @@ class FakeMachine(Machine):
         self.loaded: set[str] = set()
         self.loadable = {"ib_uverbs", "rdma_ucm"}
         self.timer = False
+        self.unit = ""
+        self.serving: set[str] = set()
         self.clock = 1_000_000.0
         self.steps: list[str] = []
         self.fail_at, self.mode = 0, "error"
@@ -193,7 +196,7 @@ class FakeMachine(Machine):
         self.files = {path: entry for path, entry in self.files.items() if not path.startswith("/tmp/scratch/")}
 
     @contextlib.contextmanager
-    def locked(self, path: str, wait: float) -> Iterator[bool]:
+    def locked(self, path: str, wait: float, create: bool = True) -> Iterator[bool]:
         yield True
 
     def run(self, argv: Sequence[str], timeout: float = 30.0) -> Result:
@@ -218,15 +221,24 @@ class FakeMachine(Machine):
             "networkctl": self._networkctl,
             "nmcli": self._nmcli,
             "modprobe": lambda words: self.loaded.add(words[1]) or DONE,
-            "systemd-run": lambda _words: self._timer(True),
-            "systemctl": lambda _words: self._timer(False),
+            "systemd-run": self._systemd_run,
+            "systemctl": self._systemctl,
         }
         return changing[words[0]](words)
 
     # -- netplan, networkd, NetworkManager, iproute2
 
-    def _timer(self, on: bool) -> Result:
-        self.timer = on
+    def _systemd_run(self, words: list[str]) -> Result:
+        """Start a timer; as with systemd, not under the name of a timer or service that is still there."""
+        unit = next(word[7:] for word in words if word.startswith("--unit="))
+        if unit in self.serving or (self.timer and unit == self.unit):
+            return Result(1, "", f"Failed to start transient timer unit: Unit {unit}.timer was already loaded or has a fragment file.")
+        self.timer, self.unit = True, unit
+        return DONE
+
+    def _systemctl(self, words: list[str]) -> Result:
+        if words[1] == "stop" and fnmatch.fnmatch(f"{self.unit}.timer", words[2]):
+            self.timer = False
         return DONE
 
     def _generate(self, root: str) -> Result:

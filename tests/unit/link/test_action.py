@@ -89,8 +89,9 @@ def test_change_is_confirmed_over_a_new_connection_or_told_as_undone(clock: Cloc
 
 @pytest.mark.parametrize(
     ("answer", "check"),
-    [(NONE, False), ({**NONE, "changed": True}, True), ({**NONE, "failed": True, "msg": "no", "refusals": ["no"]}, False), (RESTORED, False)],
-    ids=["nothing to change", "check mode", "refused", "undone by the module itself"],
+    [(NONE, False), ({**NONE, "changed": True}, True), ({**NONE, "failed": True, "msg": "no", "refusals": ["no"]}, False), (RESTORED, False),
+     (ARMED, True), (KILLED, True)],
+    ids=["nothing to change", "check mode", "refused", "undone by the module itself", "armed by another run, check mode", "killed in check mode"],
 )
 def test_one_execution_is_enough_when_nothing_is_armed(clock: Clock, answer: dict[str, Any], check: bool) -> None:
     plugin = Answers([answer], check)

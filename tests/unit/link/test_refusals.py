@@ -367,7 +367,22 @@ def test_only_one_run_at_a_time() -> None:
         def __exit__(self, *_exc: object) -> None:
             return None
 
-    machine.locked = lambda _path, _wait: Busy()  # type: ignore[assignment, method-assign, return-value]
+    machine.locked = lambda _path, _wait, create: Busy()  # type: ignore[assignment, method-assign, return-value]
     text = "connectx_link - expected one run at a time, found another one at work on this machine. Wait for it to end."
     with pytest.raises(_run.Refused, match=text):
         _run.run(machine, options(), False, lambda _interfaces: connectx())
+
+
+@pytest.mark.parametrize("check", [False, True], ids=["real run", "check mode"])
+def test_user_who_is_not_root_is_told_so(check: bool) -> None:
+    machine = FakeMachine()
+
+    def denied(path: str, _wait: float, create: bool) -> None:
+        assert create is not check
+        raise PermissionError(13, "Permission denied", path)
+
+    machine.locked = denied  # type: ignore[assignment, method-assign]
+    text = "connectx_link - expected the rights of root, found no right to use /run/gb10-link.lock. Run it with become: true."
+    with pytest.raises(_run.Refused) as refused:
+        _run.run(machine, options(), check, lambda _interfaces: connectx())
+    assert refused.value.texts == [text]

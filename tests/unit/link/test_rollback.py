@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -116,10 +118,11 @@ class Scene:
         (self.bin / name).write_text(f'#!/bin/sh\necho "{name} $*" >> {self.log}\n{script}\n')
         (self.bin / name).chmod(0o755)
 
-    def run(self, mode: str) -> int:
+    def run(self, *arguments: str) -> int:
         """Run the copy beside the data, isolated from everything installed."""
         environment = {"PATH": f"{self.bin}:/usr/bin:/bin"}
-        return subprocess.run([sys.executable, "-I", str(self.folder / "restore.py"), mode], env=environment, check=False, timeout=60).returncode
+        argv = [sys.executable, "-I", str(self.folder / "restore.py"), *arguments]
+        return subprocess.run(argv, env=environment, check=False, timeout=60).returncode
 
     def outcome(self) -> Any:
         """What it left behind."""
@@ -144,7 +147,7 @@ def test_script_puts_files_and_live_state_back_and_vanishes(scene: Scene) -> Non
         "ip link set dev enp1s0f0np0 mtu 9000",
     ]
     assert "ip route replace 10.9.0.0/16 via 10.1.1.2 dev enp1s0f0np0" in scene.log.read_text()
-    assert scene.log.read_text().splitlines()[-1] == "systemctl stop gb10-test.timer"
+    assert scene.log.read_text().splitlines()[-2:] == ["systemctl stop gb10-test.timer", "systemctl daemon-reload"]
 
 
 def test_script_tells_what_did_not_come_back(scene: Scene) -> None:
@@ -176,6 +179,32 @@ def test_script_only_tidies_up_after_a_confirmation(scene: Scene) -> None:
     scene.run("fire")
     assert (scene.changed.read_text(), scene.added.read_text()) == ("new", "new")
     assert (scene.folder.exists(), scene.unit.exists(), (scene.root / "gb10").exists()) == (False, False, False)
+
+
+def test_script_of_another_run_undoes_nothing(scene: Scene) -> None:
+    assert scene.run("fire", "another") == 0
+    assert (scene.changed.read_text(), (scene.folder / _rollback.ARMED).exists(), scene.log.exists()) == ("new", True, False)
+
+
+def test_script_that_waited_for_the_lock_undoes_no_run_that_armed_meanwhile(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextlib.contextmanager
+    def wait(_machine: Machine, _path: str, _wait: float) -> Iterator[bool]:
+        data = json.loads((scene.folder / _rollback.FIRING).read_text())
+        (scene.folder / _rollback.FIRING).unlink()
+        (scene.folder / _rollback.ARMED).write_text(json.dumps({**data, "id": "y"}))
+        yield True
+
+    monkeypatch.setattr(Machine, "locked", wait)
+    assert _rollback.main([str(scene.folder / "restore.py"), "fire", "x"]) == 0
+    assert (scene.changed.read_text(), (scene.folder / _rollback.ARMED).exists()) == ("new", True)
+
+
+def test_lock_that_is_not_there_is_free_and_is_not_made_for_a_look(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    with Machine().locked(str(lock), 0.0, create=False) as free:
+        assert (free, lock.exists()) == (True, False)
+    with Machine().locked(str(lock), 0.0) as held, Machine().locked(str(lock), 0.0, create=False) as second:
+        assert (held, second) == (True, False)
 
 
 def test_script_needs_nothing_but_the_standard_library() -> None:

@@ -391,6 +391,32 @@ def test_confirm_is_refused_to_a_stranger_and_tells_when_there_is_nothing() -> N
     assert machine.timer
 
 
+def test_confirm_in_check_mode_leaves_the_rollback_armed() -> None:
+    machine = FakeMachine()
+    _run.run(machine, options(), False, lambda _interfaces: connectx())
+    machine.steps = []
+    told = _run.run(machine, options("confirmed", run_id="run-1"), True, lambda _interfaces: connectx())
+    assert (told["changed"], told["rollback"]["state"], machine.steps, machine.timer) == (True, "armed", [], True)
+    assert confirm(machine)["rollback"]["state"] == "confirmed"
+
+
+def test_run_arms_while_the_service_of_an_earlier_one_is_still_at_work() -> None:
+    machine = FakeMachine()
+    _run.run(machine, options(run_id="first"), False, lambda _interfaces: connectx())
+    machine.serving.add(machine.unit)
+    second = _run.run(machine, options(run_id="second", mtu=1500), False, lambda _interfaces: connectx())
+    assert (second["rollback"]["state"], machine.unit) == ("armed", "gb10-rollback-run-second")
+
+
+def test_systemd_forgets_the_boot_time_unit_with_its_files() -> None:
+    machine = FakeMachine()
+    done("p0")(machine)
+    assert machine.steps.count("systemctl daemon-reload") == 1
+    _run.run(machine, options(mtu=1500), False, lambda _interfaces: connectx())
+    machine.fire()
+    assert machine.steps.count("systemctl daemon-reload") == 2
+
+
 def test_rollback_that_can_not_be_armed_forbids_the_change() -> None:
     machine = FakeMachine()
     before = machine.state()
