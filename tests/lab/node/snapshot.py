@@ -70,8 +70,8 @@ def interfaces() -> dict[str, dict[str, Any]]:
 
 
 def units() -> list[str]:
-    """Units of ours that are active or have failed, timers that run among them."""
-    shown = subprocess.run(["systemctl", "list-units", "--plain", "--no-legend", "gb10*"], capture_output=True, text=True, check=True).stdout
+    """Units of ours that systemd knows, whether they are active or not."""
+    shown = subprocess.run(["systemctl", "list-units", "--all", "--plain", "--no-legend", "gb10*"], capture_output=True, text=True, check=True).stdout
     return sorted(line.split()[0] for line in shown.splitlines() if line.strip())
 
 
