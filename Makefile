@@ -120,7 +120,7 @@ molecule: $(MAIN)/.made tree lab-setup ## the scenarios in the lab
 lab: $(MAIN)/.made tree lab-setup ## TOPOLOGY=two_node_direct: a simulated cluster, set up twice
 	@PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" ANSIBLE_COLLECTIONS_PATH="$(CURDIR)/.build/dev" tests/gates/lab.sh $(TOPOLOGY)
 
-lab-down: ## takes the lab of `make lab` down
+lab-down: $(MAIN)/.made ## takes the lab of `make lab` down
 	@PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" python tests/lab/lab.py down
 
 bench: $(MAIN)/.made tree lab-setup ## time and remote executions of a first and a second run

@@ -9,8 +9,9 @@ set -euo pipefail
 
 topology=$1 inventory=inventories/$1
 mkdir -p .build/lab
-if [ ! -d "$inventory" ]; then
-    echo "topology - expected one of $(echo inventories/* | sed 's|inventories/||g'), found $topology. Write TOPOLOGY=NAME."
+if [ ! -d "$inventory" ] || [ ! -e "playbooks/$topology.yml" ]; then
+    known=$(for each in inventories/*; do [ ! -e "playbooks/${each##*/}.yml" ] || echo "${each##*/}"; done)
+    echo "topology - expected one of ${known//$'\n'/, }, found $topology. Write TOPOLOGY=NAME."
     exit 1
 fi
 
