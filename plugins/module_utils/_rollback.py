@@ -110,18 +110,22 @@ class Machine:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         temporary = f"{os.path.dirname(path)}/.{os.path.basename(path)}.new"
         self.remove(temporary)
-        if meta.target is not None:
-            os.symlink(meta.target, temporary)
-        else:
-            with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                file.write(content)
-                os.fchown(file.fileno(), meta.uid, meta.gid)
-                os.fchmod(file.fileno(), meta.mode)
-                file.flush()
-                os.fsync(file.fileno())
-            if meta.mtime_ns:
-                os.utime(temporary, ns=(meta.mtime_ns, meta.mtime_ns))
-        os.rename(temporary, path)
+        try:
+            if meta.target is not None:
+                os.symlink(meta.target, temporary)
+            else:
+                with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                    file.write(content)
+                    os.fchown(file.fileno(), meta.uid, meta.gid)
+                    os.fchmod(file.fileno(), meta.mode)
+                    file.flush()
+                    os.fsync(file.fileno())
+                if meta.mtime_ns:
+                    os.utime(temporary, ns=(meta.mtime_ns, meta.mtime_ns))
+            os.rename(temporary, path)
+        except OSError:
+            self.remove(temporary)
+            raise
 
     def poke(self, path: str, value: str) -> bool:
         """Write a kernel setting in place."""
@@ -372,7 +376,9 @@ def vanish(machine: Machine, folder: str, data: dict[str, Any], boot: bool = Fal
     machine.run(["systemctl", "stop", f"{data['unit']}.timer"])
     known = [path for path in data["boot_files"] if machine.meta(path) is not None]
     for path in known:
-        machine.remove(path)
+        # without this folder the unit does nothing, wherever it can not be removed
+        with contextlib.suppress(OSError):
+            machine.remove(path)
     if known and not boot:
         machine.run(["systemctl", "daemon-reload"])
     machine.remove(folder)

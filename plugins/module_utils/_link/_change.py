@@ -14,7 +14,7 @@ from typing import Any, Optional
 from ansible_collections.gb10.cluster.plugins.module_utils import _netplan
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._types import Claim, Connectx
 from ansible_collections.gb10.cluster.plugins.module_utils._link import _desired, _live, _record, _refusals
-from ansible_collections.gb10.cluster.plugins.module_utils._link._arming import plain
+from ansible_collections.gb10.cluster.plugins.module_utils._link._arming import LAST, plain
 from ansible_collections.gb10.cluster.plugins.module_utils._link._rail import Rail
 from ansible_collections.gb10.cluster.plugins.module_utils._link._live import State
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
@@ -147,8 +147,7 @@ def absent(machine: Machine, connectx: Connectx, interrupt: bool) -> Change:
             continue
         change.files[path] = (content, meta)
         change.files[copy] = None
-    if machine.meta(_record.FILE) is not None:
-        change.files[_record.FILE] = None
+    change.files.update({path: None for path in (_record.FILE, LAST) if machine.meta(path) is not None})
     _netplan_part(machine, change, {*ours, *(name for entry in record["moved"] for name in entry["definitions"])})
     change.refusals += _refusals.branch_we_sit_on(connectx, ours) + ([] if interrupt else _refusals.jobs(connectx, ours))
     change.diff = _diff(machine, change)

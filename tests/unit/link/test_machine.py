@@ -1,0 +1,24 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The real machine of the link code, on a folder: what it does where a file can not be written or is no file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible_collections.gb10.cluster.plugins.module_utils._rollback import Machine, Meta
+
+
+def test_a_file_that_can_not_be_written_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    target = tmp_path / "60-gb10-fabric.conf"
+    (target / "of somebody").mkdir(parents=True)
+    with pytest.raises(OSError, match="directory"):
+        Machine().write(str(target), b"ours", Meta(0o644, 0, 0, 0, None))
+    assert [path.name for path in tmp_path.iterdir()] == [target.name]
+
+
+def test_a_folder_in_the_place_of_a_file_is_an_error_and_not_an_empty_file(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError):
+        Machine().read(str(tmp_path))
