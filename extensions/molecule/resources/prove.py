@@ -6,7 +6,7 @@
 A row puts faults in, runs playbooks one after the other, compares what they say and what they leave with what is expected,
 and mends the faults:
 
-``{title, faults: [words of lab.py fault], runs: [run], snapshot: NAME, same_as: NAME, but: [key]}``, and a run is
+``{title, lab: [words of lab.py], faults: [words of lab.py fault], runs: [run], snapshot: NAME, same_as: NAME, but: [key]}``, and a run is
 ``{playbook, arguments: [], rc: 0, says: [text], changed: {node: count}, untouched: bool, killed_when: {node, file}, follow: bool}``.
 ``killed_when`` kills ansible-playbook itself as soon as the node has the file. ``follow`` does at the cables what the run said, word by word.
 
@@ -111,8 +111,8 @@ def prove(row: dict[str, Any], inventories: list[Path], kept: Path) -> None:
     """Carry one row out; raises :class:`Refuted` with everything needed to see why it does not hold."""
     nodes = list(yaml.safe_load((inventories[0] / "hosts.yml").read_text(encoding="utf-8"))["all"]["children"]["gb10_nodes"]["hosts"])
     try:
-        for fault in row.get("faults", []):
-            lab("fault", *fault.split())
+        for words in [*row.get("lab", []), *(f"fault {fault}" for fault in row.get("faults", []))]:
+            lab(*words.split())
         for run in row.get("runs", []):
             before = settled(nodes) if run.get("untouched") else {}
             play(run, inventories)
