@@ -124,7 +124,7 @@ lab-down: $(MAIN)/.made ## takes the lab of `make lab` down
 	@PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" python tests/lab/lab.py down
 
 bench: $(MAIN)/.made tree lab-setup ## time and remote executions of a first and a second run
-	@PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" ANSIBLE_COLLECTIONS_PATH="$(CURDIR)/.build/dev" PYTHONPATH=tests/gates python tests/bench/bench.py --topology $(TOPOLOGY)
+	@PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" ANSIBLE_COLLECTIONS_PATH="$(CURDIR)/.build/dev" PYTHONPATH=tests/gates:.build/dev python tests/bench/bench.py --topology $(TOPOLOGY)
 
 clean: ## removes what make made in the checkout
 	rm -rf .build .venv .venv-2.21 .mypy_cache .hypothesis .ansible

@@ -9,6 +9,8 @@ its own for the masters of its connections. The time is from the start of ``ansi
 
 An execution is one start of ssh or sftp towards a node (see ``count.sh``): a module that runs by pipelining is one, a file that
 an action plugin copies is several. What runs on the control node is none. Of the nodes and rounds, the highest count is shown.
+
+The plan of a large fabric is computed in this process, without Ansible around it.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import recap
+from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._build import make_plan
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
@@ -115,6 +118,24 @@ def measure(topology: str, rounds: int) -> dict[str, list[Measured]]:
     return runs
 
 
+def plan_seconds(nodes: int) -> float:
+    """Seconds of processor time to plan that many nodes behind one switch, the least of three."""
+    names = [f"spark-{number}" for number in range(1, nodes + 1)]
+    request = {
+        "topology": "switched_fabric", "supernet": "10.64.0.0/10", "mtu": 9000, "roce": "none", "rail_prefix": 20,
+        "nodes": [{"name": name} for name in names], "switches": [{"name": "switch", "managed": False}],
+        "cables": [{"switch": "switch", "to": [f"{name}.p0"], "speed": "200G"} for name in names],
+    }
+    taken = []
+    for _round in range(3):
+        began = time.process_time()
+        plan = make_plan(request)
+        taken.append(time.process_time() - began)
+        if plan["refusals"] or len(plan["nodes"]) != nodes:
+            raise BenchError(f"plan - expected {nodes} nodes, found {plan['refusals'][:1]}. Look at plan_seconds.")
+    return min(taken)
+
+
 def report(topology: str, runs: dict[str, list[Measured]]) -> dict[str, Any]:
     """The result as plain data: every single time (s), medians, ratios to facts alone, executions, and the aims with what was reached."""
     facts = statistics.median(one.seconds for one in runs["facts"])
@@ -139,6 +160,7 @@ def render(result: dict[str, Any]) -> str:
     for kind, row in result["runs"].items():
         lines.append(f"{kind:<8} {row['median']:>8.2f} {row['ratio']:>8.2f} {row['executions']:>20}")
     lines.append("")
+    lines += [f"plan of {nodes} nodes: {seconds:.2f} s of processor time" for nodes, seconds in result["plan"].items()] + [""]
     for aim in result["aims"]:
         verdict = "reached" if aim["reached"] <= aim["at_most"] else "missed"
         lines.append(f"aim {verdict}: {aim['what']} {aim['reached']}, at most {aim['at_most']}")
@@ -156,7 +178,7 @@ def main() -> int:
     os.environ["GB10_LAB"] = "bench"
     os.environ["ANSIBLE_CONFIG"] = "/var/tmp/gb10-lab/bench/ansible.cfg"
     try:
-        result = report(options.topology, measure(options.topology, options.rounds))
+        result = {**report(options.topology, measure(options.topology, options.rounds)), "plan": {"1000": plan_seconds(1000)}}
     except BenchError as error:
         print(error, file=sys.stderr)
         return 1
