@@ -174,9 +174,12 @@ def collect(run_id: str, machine: Machine, root: str = ROOT) -> tuple[dict[str, 
     known = _neighbors_lldp.read(machine)
     patience = told["carrier_wait"] + told["listen"] + GRACE
     result = _wait(machine, run_id, folder, patience)
+    others = [name for name in sorted(os.listdir(root)) if name != run_id] if os.path.isdir(root) else []
     _end(machine, root, [run_id])
     with contextlib.suppress(OSError):
         os.rmdir(root)
+    if result is None and others:
+        return {}, message(f"run {run_id}", "to be the only one on this node", f"run {others[0]}, which ended it", "Run one playbook at a time.")
     if result is None:
         return {}, message(f"run {run_id}", f"what the worker heard, within {patience:g} s", "nothing", f"Look at journalctl -u {unit(run_id)}.")
     for port in result:

@@ -232,6 +232,19 @@ def test_a_worker_without_an_answer_is_not_waited_for_for_ever(node: Node, alive
     assert any(command[:2] == ["systemctl", "stop"] for command in node.commands)
 
 
+def test_a_run_that_another_one_ended_is_told_so(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    _neighbors.start(REQUEST, node.machine, node.root)
+
+    def ended(*_arguments: object) -> None:
+        _neighbors.start(dataclasses.replace(REQUEST, run_id="run-2"), node.machine, node.root)
+
+    monkeypatch.setattr(_neighbors, "_wait", ended)
+    assert _neighbors.collect("run-1", node.machine, node.root) == (
+        {},
+        "run run-1 - expected to be the only one on this node, found run run-2, which ended it. Run one playbook at a time.",
+    )
+
+
 def test_collecting_says_that_all_nodes_have_begun(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bool] = []
 
