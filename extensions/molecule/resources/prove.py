@@ -32,6 +32,8 @@ import yaml
 PROJECT = Path(__file__).resolve().parents[3]
 LAB = [sys.executable, str(PROJECT / "tests/lab/lab.py")]
 RECAP = re.compile(r"^(\S+)\s+: ok=\d+\s+changed=(\d+)", re.MULTILINE)
+SETTLING = 120
+"""Seconds; NetworkManager needs a few, a node that is gone for good would need for ever."""
 FLEETING = ("mtime_ns", "carrier_changes")
 
 
@@ -55,12 +57,14 @@ def look(nodes: list[str]) -> dict[str, Any]:
 def settled(nodes: list[str]) -> dict[str, Any]:
     """The nodes once two looks in a row are the same and management has its address: NetworkManager answers before it has finished."""
     last: dict[str, Any] = {}
-    while True:
+    end = time.monotonic() + SETTLING
+    while time.monotonic() < end:
         now = look(nodes)
         if now == last and all(node["interfaces"]["enP7s7"]["addresses"] for node in now.values()):
             return now
         last = now
         time.sleep(0.5)
+    raise Refuted(f"the nodes did not come to rest within {SETTLING} s")
 
 
 def differences(before: Any, after: Any, ignored: tuple[str, ...] = (), path: str = "") -> Iterator[str]:
