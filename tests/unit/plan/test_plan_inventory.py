@@ -243,3 +243,29 @@ def test_the_documented_variables_are_those_that_are_read() -> None:
     assert {name: option["default"] for name, option in options.items() if "default" in option and name in defaults} == {
         name: value for name, value in defaults.items() if name != "fabric_output_dir"
     }
+
+
+SAMPLES = {
+    "switched_eight_nodes": (8, ["crs812"], 4 * 2, []),
+    "switched_fabric": (4, ["crs812"], 2 * 2, []),
+    "switched_two_switches": (6, ["west", "east"], 2 * (3 + 1), ["west to east - expected inter-switch cables for 600G, the nodes on one side"]),
+    "switched_unmanaged": (3, ["tor"], 0, []),
+    "three_node_ring": (3, [], 0, []),
+    "two_node_direct": (2, [], 0, []),
+}
+"""Sample inventory -> nodes, switches, legs on switches that we configure, beginnings of warnings."""
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_every_sample_inventory_is_a_fabric(name: str) -> None:
+    nodes, switches, legs, warnings = SAMPLES[name]
+    hostvars, groups = read_folder(Path(__file__).resolve().parents[3] / "inventories" / name / "hosts.yml")
+    plan = make_plan(build_request(hostvars, groups, {}, RUN))
+    assert (plan["refusals"], len(plan["nodes"]), list(plan["switches"])) == ([], nodes, switches)
+    assert sum(len(switch["legs"]) for switch in plan["switches"].values()) == legs
+    assert [warning for warning in plan["warnings"] if not warning.startswith(tuple(warnings) or "-")] == []
+    assert len(plan["warnings"]) == len(warnings)
+
+
+def test_there_is_a_test_for_every_sample_inventory() -> None:
+    assert sorted(path.parent.name for path in (Path(__file__).resolve().parents[3] / "inventories").glob("*/hosts.yml")) == sorted(SAMPLES)
