@@ -25,11 +25,11 @@ JOBS ?= $(shell nproc)
 TOPOLOGY ?= two_node_direct
 
 # in the order they begin: what fails fast comes first, what takes long begins early enough to run beside the rest
-GATES := house changelog unit types lint sanity unit-next docs sanity-next build importer install-test lab-setup
-# alone on the machine: it measures time
-LATE_GATES := molecule
+GATES := house changelog unit types lint sanity unit-next docs sanity-next build importer install-test
+# each on a lab of its own, all beside the other gates: a scenario mostly waits, and has the processors first when it does not
+SCENARIOS := $(patsubst extensions/molecule/%/molecule.yml,molecule-%,$(wildcard extensions/molecule/*/molecule.yml))
 
-.PHONY: help test $(GATES) $(LATE_GATES) system tree lab lab-down bench clean
+.PHONY: help test $(GATES) molecule $(SCENARIOS) system lab-setup tree lab lab-down bench clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -37,9 +37,11 @@ help: ## this list
 test: ## everything CI checks; logs in .build/gates
 	@begin=$$SECONDS; rm -rf .build/gates; mkdir -p .build/gates; \
 	$(MAKE) system || true; \
-	$(MAKE) -k -j$(JOBS) QUIET=1 $(GATES) || true; \
-	$(MAKE) -k QUIET=1 $(LATE_GATES) || true; \
-	SECONDS_SINCE_BEGIN=$$((SECONDS - begin)) tests/gates/summary.sh $(GATES) $(LATE_GATES)
+	$(MAKE) -j$(JOBS) $(MAIN)/.made tree lab-setup || true; \
+	nice $(MAKE) -k -j$(JOBS) QUIET=1 $(GATES) & \
+	$(MAKE) -k -j$(words $(SCENARIOS)) QUIET=1 $(SCENARIOS) || true; \
+	wait || true; \
+	SECONDS_SINCE_BEGIN=$$((SECONDS - begin)) tests/gates/summary.sh $(GATES) $(SCENARIOS)
 
 # --- what the gates stand on ---
 
@@ -109,11 +111,13 @@ unit-next sanity-next:
 	@$(GATE) $@ tests/gates/skip.sh "the lane of core 2.21 needs Python 3.11 for the main lane and 3.12 or 3.13 beside it; the main lane is $(or $(MAIN_VERSION),missing)"
 endif
 
-lab-setup: $(MAIN)/.made ## what the lab needs on this machine
-	@$(GATE) $@ tests/lab/setup.sh
+lab-setup: $(MAIN)/.made
+	@tests/lab/setup.sh
 
-molecule: $(MAIN)/.made tree lab-setup ## the scenarios in the lab
-	@$(GATE) $@ tests/gates/molecule.sh $(MAIN_TREE)
+molecule: $(SCENARIOS) ## every scenario in the lab
+
+$(SCENARIOS): molecule-%: $(MAIN)/.made tree lab-setup
+	@$(GATE) $@ tests/gates/molecule.sh $(MAIN_TREE) $*
 
 # --- to look at ---
 

@@ -18,7 +18,7 @@ say() { flock "$folder/terminal" printf "$@"; }
 
 begin=$SECONDS
 if [ -n "${QUIET:-}" ]; then
-    say '%-14s begins\n' "$name"
+    say '%-24s begins\n' "$name"
     "$@" >"$log" 2>&1 </dev/null
 else
     "$@" 2>&1 </dev/null | tee "$log"
@@ -38,5 +38,5 @@ if [ "$result" = failed ] && [ -n "${QUIET:-}" ]; then
     say '\n======== %s failed (status %s); the end of %s:\n%s\n======== %s\n\n' \
         "$name" "$status" "$log" "$(tail -n 400 "$log")" "$name"
 fi
-say '%-14s %s %4d s  %s\n' "$name" "$result" "$seconds" "$closing"
+say '%-24s %s %4d s  %s\n' "$name" "$result" "$seconds" "$closing"
 exit "$status"
