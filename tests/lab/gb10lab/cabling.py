@@ -8,12 +8,13 @@ The rack is the planned one and every fault of the rack after it, in order. So a
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from . import card, network, rack
+from . import card, network, rack, switches
 from .inventory import Cluster, Node
+from .outlets import Outlet, unmanaged
 from .rack import CHANGES, Cable, Options, Rack
 from .shell import LabError, ip, run
 from .state import Lab
@@ -25,11 +26,12 @@ CABLE_FORWARDS, SWITCH_FORWARDS = "0xfff8", "0x0"
 
 @dataclass(frozen=True)
 class Leg:
-    """What the far end of a fabric device is to be: in which segment, with carrier or not, and what the carrier comes from."""
+    """What the far end of a fabric device is to be: in which segment, with carrier or not, what the carrier comes from, the largest frame (bytes)."""
 
     segment: str | None
     up: bool
     link: tuple[object, ...] = ()
+    mtu: int = network.MAX_MTU
 
 
 def segment(cluster: Cluster, cable: Cable) -> str:
@@ -38,24 +40,42 @@ def segment(cluster: Cluster, cable: Cable) -> str:
     return f"c-{network.port_name(cluster, first)}"
 
 
-def legs(cluster: Cluster, held: Rack) -> dict[str, Leg]:
-    """Every leg of the rack, by its name in ``fab``."""
+def legs(cluster: Cluster, held: Rack, outlets: Mapping[str, Outlet]) -> dict[str, Leg]:
+    """Every leg of the rack, by its name in ``fab``. ``outlets``: what the switches give; a leg behind one that is not among them is dark."""
     found = {leg: Leg(None, False) for port in held.ports for leg in network.legs(cluster, port)}
+    switched = {switch.name for switch in cluster.switches}
     for cable in held.cables:
         lit = held.lit(cable)
-        for end in lit:
-            link = (cable.serial, cable.speed, *(other for other in cable.ends if other != end and len(cable.ends) == 2))
+        for end in (each for each in lit if rack.machine(each) not in switched):
+            others = tuple(other for other in cable.ends if other is not None and other != end and len(cable.ends) == 2)
+            outlet = None
+            if others and rack.machine(others[0]) in switched:
+                outlet = outlets.get(others[0], Outlet(False, None, network.MAX_MTU, 0))
             for rail, leg in enumerate(network.legs(cluster, end)):
-                found[leg] = Leg(None if (end, rail) in held.dead else segment(cluster, cable), True, link)
+                if outlet is None:
+                    found[leg] = Leg(segment(cluster, cable), True, (cable.serial, cable.speed, *others))
+                elif outlet.up:
+                    speed = min(cable.speed, outlet.speed)
+                    found[leg] = Leg(outlet.segment, True, (cable.serial, speed, *others), min(outlet.mtu, network.MAX_MTU))
+                if (end, rail) in held.dead:
+                    found[leg] = replace(found[leg], segment=None)
     return found
+
+
+def masks(cluster: Cluster, held: Rack, wanted: Mapping[str, Leg]) -> dict[str, str]:
+    """The segments that there have to be, and which reserved addresses each forwards: a switch keeps what a cable passes."""
+    shared = {segment(cluster, cable) for cable in held.cables if len(cable.ends) > 2}
+    names = {leg.segment for leg in wanted.values() if leg.segment}
+    return {name: CABLE_FORWARDS if name.startswith("c-") and name not in shared else SWITCH_FORWARDS for name in names}
 
 
 def commands(before: dict[str, Leg], after: dict[str, Leg]) -> list[str]:
     """The commands of ``ip`` that lead from one state to the other: a link that is not the same any more goes down first."""
     unknown = Leg(None, False)
     lost = [name for name, leg in after.items() if (before.get(name, unknown).up, before.get(name, unknown).link) != (leg.up, leg.link) or not leg.up]
+    sizes = [f"link set {name} mtu {leg.mtu}" for name, leg in after.items() if before.get(name, unknown).mtu != leg.mtu]
     raised = [(name, f"master {leg.segment}" if leg.segment else "nomaster") for name, leg in after.items() if leg.up]
-    return [f"link set {name} nomaster down" for name in lost] + [f"link set {name} {where} up" for name, where in raised]
+    return [f"link set {name} nomaster down" for name in lost] + sizes + [f"link set {name} {where} up" for name, where in raised]
 
 
 def current(lab: Lab, without: dict[str, Any] | None = None) -> Rack:
@@ -67,18 +87,37 @@ def current(lab: Lab, without: dict[str, Any] | None = None) -> Rack:
     return held
 
 
-def connect(lab: Lab, before: Rack | None, after: Rack) -> None:
+def apply(lab: Lab, before: dict[str, Leg], wanted: dict[str, Leg], held: Rack) -> None:
     """Give every leg its segment and its carrier."""
-    wanted = legs(lab.up, after)
-    switches = {segment(lab.up, cable): len(cable.ends) > 2 for cable in after.cables if after.lit(cable)}
-    network.segments(lab, {name: SWITCH_FORWARDS if switch else CABLE_FORWARDS for name, switch in switches.items()})
-    ip(lab.namespace("fab"), *commands(legs(lab.up, before) if before else {}, wanted))
+    network.segments(lab, masks(lab.up, held, wanted))
+    ip(lab.namespace("fab"), *commands(before, wanted))
+
+
+def connect(lab: Lab, before: Rack | None, after: Rack) -> None:
+    """Make the rack real; what hangs on simulated switches is theirs to decide."""
+    if lab.up.managed:
+        switches.ask(lab, {"do": "rack", "rack": after.to_json()})
+        return
+    old = legs(lab.up, before, unmanaged(lab.up, before)) if before else {}
+    apply(lab, old, legs(lab.up, after, unmanaged(lab.up, after)), after)
+
+
+def describe(lab: Lab, held: Rack, node: Node, outlets: Mapping[str, Outlet]) -> dict[str, dict[str, Any]]:
+    """What is plugged into a node's ports, at the speed that the switch behind it gives."""
+    modules: dict[str, dict[str, Any]] = dict(held.modules(node.name))
+    for cable in held.cables:
+        for which, end in enumerate(cable.ends):
+            outlet = outlets.get(str(cable.ends[1 - which])) if len(cable.ends) == 2 else None
+            if end is not None and outlet is not None and outlet.up and rack.machine(end) == node.name:
+                port = end.rpartition(".")[2]
+                modules[port] = {**modules[port], "speed": min(cable.speed, outlet.speed)}
+    return modules
 
 
 def settle(lab: Lab, before: Rack, after: Rack, tell: Callable[[Lab, Rack, Rack], None]) -> None:
     """Lead from one rack to the other: the memory of the modules, the carriers, then the kernels' words."""
-    for node in lab.up.nodes:
-        card.write_description(lab.node_folder(node) / "hw", after.modules(node.name), card.functions(node))
+    for node in () if lab.up.managed else lab.up.nodes:
+        card.write_description(lab.node_folder(node) / "hw", describe(lab, after, node, unmanaged(lab.up, after)), card.functions(node))
     connect(lab, before, after)
     tell(lab, before, after)
 
@@ -90,7 +129,7 @@ def say(lab: Lab, node: str, *words: str) -> None:
 
 def _news(lab: Lab, before: Rack, after: Rack) -> dict[str, list[str]]:
     """What every kernel that runs all the time says, by node: of modules in its ports, and of links on devices that are up."""
-    old_legs, new_legs = legs(lab.up, before), legs(lab.up, after)
+    old_legs, new_legs = legs(lab.up, before, unmanaged(lab.up, before)), legs(lab.up, after, unmanaged(lab.up, after))
     news: dict[str, list[str]] = {}
     for node in lab.up.nodes:
         if node.name in before.off | after.off:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import cabling, containers, faults, image, inventory, network, nodes, ssh, triggers, wheels
+from . import cabling, containers, faults, image, inventory, network, nodes, ssh, switches, triggers, wheels
 from .shell import LabError, end_process, run
 from .state import Lab, locked
 
@@ -28,7 +28,8 @@ DEFAULT_INVENTORY = REPOSITORY / "inventories/two_node_direct"
 def fingerprint(cluster: inventory.Cluster, image_name: str) -> str:
     """A hash of everything that makes a running lab the right one."""
     digest = hashlib.sha256(json.dumps([cluster.to_json(), image_name]).encode())
-    for file in sorted(nodes.SHARE.iterdir()):
+    simulator = nodes.SHARE.with_name("switch").iterdir() if cluster.managed else ()
+    for file in sorted([*nodes.SHARE.iterdir(), *simulator]):
         digest.update(file.read_bytes() if file.is_file() else b"")
     return digest.hexdigest()
 
@@ -37,6 +38,8 @@ def healthy(lab: Lab) -> bool:
     """Whether everything that ``up`` started is there and every node answers."""
     expected = {lab.container(node.name) for node in lab.up.nodes} | {lab.container(containers.SERVICE)}
     if set(containers.names(lab)) != expected:
+        return False
+    if not all(switches.answers(lab, switch) for switch in lab.up.switches):
         return False
     with ThreadPoolExecutor() as pool:
         return all(pool.map(lambda node: ssh.answers(lab, node), lab.up.nodes))
@@ -64,8 +67,9 @@ def up(options: argparse.Namespace) -> int:
                 lab.save()
                 try:
                     network.create(lab)
-                    cabling.connect(lab, None, cabling.current(lab))
-                    nodes.boot(lab, name)
+                    if not cluster.managed:
+                        cabling.connect(lab, None, cabling.current(lab))
+                    nodes.boot(lab, name, beside=lambda: switches.start(lab))
                 except LabError:
                     _destroy(lab)
                     raise
@@ -73,7 +77,8 @@ def up(options: argparse.Namespace) -> int:
                 lab.save()
         if wheel.exception():
             print(f"lab: no {wheels.DEFAULT} in the package index: {wheel.exception()}", file=sys.stderr)
-    print(f"lab {lab.name}: {len(cluster.nodes)} simulated nodes up after {time.monotonic() - began:.1f} s")
+    also = f" and {len(cluster.managed)} switches" if cluster.managed else ""
+    print(f"lab {lab.name}: {len(cluster.nodes)} simulated nodes{also} up after {time.monotonic() - began:.1f} s")
     return 0
 
 
@@ -81,6 +86,7 @@ def _destroy(lab: Lab) -> None:
     for fault in lab.faults:
         if "pid" in fault["memory"]:
             end_process(fault["memory"])
+    switches.stop(lab)
     containers.destroy(lab)
     network.destroy(lab)
     shutil.rmtree(lab.folder, ignore_errors=True)
@@ -107,6 +113,11 @@ def status(options: argparse.Namespace) -> int:
         answers = ssh.answers(lab, node)
         every &= answers
         print(f"  {node.name:16} {node.user}@{node.address:16} {node.backend:24} {'up' if answers else 'DOWN'}")
+    for switch in lab.cluster.switches:
+        answers = switches.answers(lab, switch)
+        every &= answers
+        what = f"{switch.user}@{switch.address:16} {switch.model:24}" if switch.managed else f"{'a plain bridge':47}"
+        print(f"  {switch.name:16} {what} {'up' if answers else 'DOWN'}")
     held = cabling.current(lab)
     for number, cable in enumerate(held.cables):
         ends = ("in the hand" if held.hand == (number, which) else end or "loose" for which, end in enumerate(cable.ends))
@@ -180,9 +191,27 @@ def strike(options: argparse.Namespace) -> int:
     return 0
 
 
-def snapshot(options: argparse.Namespace) -> int:
-    """Print as JSON what the collection may change on a node: files with time and digest, live links, routes, units."""
+def switchroom(options: argparse.Namespace) -> int:
+    """Be the process that has the switches."""
+    from .switchroom import serve  # pylint: disable=import-outside-toplevel  # the only verb that needs paramiko
+
+    serve(Lab.load(options.name))
+    return 0
+
+
+def switch(options: argparse.Namespace) -> int:
+    """Type a line on the console of a switch, past SSH and its checks."""
     lab = Lab.load(options.name)
+    print(switches.ask(lab, {"do": "run", "switch": options.switch, "line": options.line}))
+    return 0
+
+
+def snapshot(options: argparse.Namespace) -> int:
+    """Print as JSON what the collection may change on a node (files with time and digest, live links, routes, units) or a switch (its export)."""
+    lab = Lab.load(options.name)
+    if options.node in [each.name for each in lab.up.managed]:
+        print(json.dumps(switches.ask(lab, {"do": "snapshot", "switch": options.node}), indent=1, sort_keys=True))
+        return 0
     print(run(*lab.inside(lab.up.node(options.node)), "python3", "/lab/share/snapshot.py").stdout, end="")
     return 0
 
@@ -239,6 +268,10 @@ def parser() -> argparse.ArgumentParser:
     verb("follow", follow).add_argument("instruction", nargs="+", help="as it was printed; several are separated by semicolons")
     verb("downloads", downloads)
     verb("wheel", wheel).add_argument("requirement", nargs="?", default=wheels.DEFAULT)
+    typing = verb("switch", switch)
+    typing.add_argument("switch")
+    typing.add_argument("line", help="as typed on the switch")
+    verb("switchroom", switchroom)
     striking = verb("strike", strike)
     for name in ("node", "strike", "moment", "heal"):
         striking.add_argument(name)

@@ -1,7 +1,7 @@
 # Copyright (c) gb10.cluster contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the lab takes from an inventory: the nodes, their addresses, and the cables between them."""
+"""What the lab takes from an inventory: the nodes and switches, their addresses, and the cables between them."""
 
 from __future__ import annotations
 
@@ -24,6 +24,11 @@ DEFAULT_CABLES: dict[str, list[tuple[tuple[int, str], tuple[int, str]]]] = {
     "two_node_direct": [((0, "p0"), (1, "p0"))],
     "three_node_ring": [((0, "p0"), (1, "p1")), ((1, "p0"), (2, "p1")), ((2, "p0"), (0, "p1"))],
 }
+#: The models that ``switch`` simulates and that have cages.
+MODELS = ("CRS804", "CRS812", "CRS504")
+#: Family of a cage: its lanes, and the mode of a cable to nodes when the inventory names none.
+LANES = {"qsfp56-dd": 8, "qsfp56": 4, "qsfp28": 4}
+NODE_MODES = {"qsfp56-dd": "2x200G", "qsfp56": "1x200G", "qsfp28": "1x100G"}
 
 
 @dataclass(frozen=True)
@@ -42,10 +47,28 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Cable:
-    """A cable between two ends, each ``NODE.PORT``."""
+class Switch:
+    """One switch. ``number`` counts from 1. ``model`` is empty, and ``address`` too, where nobody may log in (``managed`` false)."""
 
-    ends: tuple[str, str]
+    name: str
+    number: int
+    managed: bool
+    model: str = ""
+    address: str = ""
+    user: str = "admin"
+
+
+@dataclass(frozen=True)
+class Cable:
+    """A cable between two ends: ``NODE.PORT``, ``SWITCH.LEADER`` (the lane that leads the leg), ``SWITCH.NUMBER`` of a switch without cages.
+
+    A breakout is a cable for each of its tails, None where nothing is plugged in, all with one ``plug``: what hangs together. ``speed`` in Mb/s.
+    """
+
+    ends: tuple[str, str | None]
+    plug: int = 0
+    speed: int = 200000
+    media: str = "copper"
 
 
 @dataclass(frozen=True)
@@ -57,6 +80,12 @@ class Cluster:
     cables: tuple[Cable, ...]
     network: str
     gateway: str
+    switches: tuple[Switch, ...] = ()
+
+    @property
+    def managed(self) -> tuple[Switch, ...]:
+        """The switches that are simulated; the others are nothing but a bridge."""
+        return tuple(switch for switch in self.switches if switch.managed)
 
     def node(self, name: str) -> Node:
         """Return a node by name; ``LabError`` when there is none."""
@@ -73,8 +102,9 @@ class Cluster:
     def from_json(cls, data: dict[str, Any]) -> Cluster:
         """Undo ``to_json``."""
         nodes = tuple(Node(**node) for node in data["nodes"])
-        cables = tuple(Cable((cable["ends"][0], cable["ends"][1])) for cable in data["cables"])
-        return cls(data["topology"], nodes, cables, data["network"], data["gateway"])
+        cables = tuple(Cable(**{**cable, "ends": (cable["ends"][0], cable["ends"][1])}) for cable in data["cables"])
+        switches = tuple(Switch(**switch) for switch in data["switches"])
+        return cls(data["topology"], nodes, cables, data["network"], data["gateway"], switches)
 
 
 def hosts_of(listing: dict[str, Any], group: str) -> list[str]:
@@ -120,8 +150,25 @@ def cluster(listing: dict[str, Any], topology: str | None = None, backends: tupl
         raise LabError(
             f"ansible_host of {', '.join(outside)} - expected an address in {network}, found another network. The lab has one management network."
         )
+    switches = _switches(hosts_of(listing, "gb10_switches"), variables)
+    taken |= {switch.address for switch in switches}
     gateway = next(str(address) for address in network.hosts() if str(address) not in taken)
-    return Cluster(named, nodes, _cables(named, written, names), str(network), gateway)
+    return Cluster(named, nodes, _cables(named, written, names, switches), str(network), gateway, switches)
+
+
+def _switches(names: list[str], variables: dict[str, dict[str, Any]]) -> tuple[Switch, ...]:
+    """Return the switches; ``LabError`` for one that is to be configured and can not be simulated."""
+    found = []
+    for number, name in enumerate(names, 1):
+        own = variables.get(name, {})
+        if not own.get("fabric_switch_managed", True):
+            found.append(Switch(name, number, managed=False))
+            continue
+        model = str(own.get("fabric_switch_model", ""))
+        if model not in MODELS:
+            raise LabError(f"fabric_switch_model of {name} - expected {', '.join(MODELS)}, found {model or 'none'}. The lab simulates no other.")
+        found.append(Switch(name, number, True, model, str(own.get("ansible_host", name)), str(own.get("ansible_user", "admin"))))
+    return tuple(found)
 
 
 def _renamed(node: str, written: Any) -> dict[str, list[str]]:
@@ -136,16 +183,58 @@ def _renamed(node: str, written: Any) -> dict[str, list[str]]:
     return dict(zip(rows, pairs, strict=True))
 
 
-def _cables(topology: str, written: list[Any] | None, names: list[str]) -> tuple[Cable, ...]:
-    """Return the cables between nodes: those the inventory writes, else the topology's own. Cables to a switch are left out."""
+def _cables(topology: str, written: list[Any] | None, names: list[str], switches: tuple[Switch, ...]) -> tuple[Cable, ...]:
+    """Return the cables: those the inventory writes, else the topology's own. What the plan would refuse is left out."""
     if written is None:
         rows = DEFAULT_CABLES.get(topology, [])
         if any(end[0] >= len(names) for row in rows for end in row):
             raise LabError(f"topology {topology} - expected more nodes, found {len(names)}. Name the missing nodes in the inventory.")
-        return tuple(Cable((f"{names[a]}.{p}", f"{names[b]}.{q}")) for (a, p), (b, q) in rows)
-    ends = [cable.get("between", []) if isinstance(cable, dict) else cable for cable in written]
-    legal = {f"{name}.{port}" for name in names for port in PORTS}
-    return tuple(Cable((str(pair[0]), str(pair[1]))) for pair in ends if len(pair) == 2 and set(map(str, pair)) <= legal)
+        written = [[f"{names[a]}.{p}", f"{names[b]}.{q}"] for (a, p), (b, q) in rows]
+    sockets = {f"{name}.{port}" for name in names for port in PORTS}
+    cages = {switch.name: switch for switch in switches}
+    found: list[Cable] = []
+    for plug, row in enumerate(written):
+        cable = row if isinstance(row, dict) else {"between": row}
+        if cable.get("switch") in cages:
+            found += [each for each in _tails(plug, cages[cable["switch"]], cable) if each.ends[1] is None or each.ends[1] in sockets]
+        else:
+            found += _straight(plug, cable, sockets, cages)
+    return tuple(found)
+
+
+def _straight(plug: int, cable: dict[str, Any], sockets: set[str], switches: dict[str, Switch]) -> list[Cable]:
+    """A cable between two nodes, or between cages of two switches."""
+    pair = [str(end) for end in cable.get("between", [])]
+    if len(pair) != 2:
+        return []
+    if set(pair) <= sockets:
+        return [Cable((pair[0], pair[1]), plug)]
+    if all(end.rpartition(".")[0] in switches for end in pair):
+        speed = _speed(str(cable.get("mode", "1x400G")))
+        lanes = [f"{end}-1" if switches[end.rpartition(".")[0]].managed else end for end in pair]
+        return [Cable((lanes[0], lanes[1]), plug, speed, str(cable.get("media", "copper")))]
+    return []
+
+
+def _tails(plug: int, switch: Switch, cable: dict[str, Any]) -> list[Cable]:
+    """A cable from a switch to nodes, tail by tail."""
+    ends = [None if end is None else str(end) for end in cable.get("to", [])]
+    media = str(cable.get("media", "copper"))
+    cage = cable.get("cage")
+    if cage is None:
+        speed = _speed(str(cable.get("speed", "200G")))
+        return [Cable((f"{switch.name}.{plug}-{number}", end), plug, speed, media) for number, end in enumerate(ends, 1)]
+    family = str(cage).rpartition("-")[0]
+    mode = str(cable.get("breakout") or NODE_MODES.get(family, "1x100G"))
+    count = int(mode.partition("x")[0])
+    step = LANES.get(family, 4) // count
+    padded = [*ends, *[None] * count][:count]
+    return [Cable((f"{switch.name}.{cage}-{1 + step * leg}", end), plug, _speed(mode), media) for leg, end in enumerate(padded)]
+
+
+def _speed(mode: str) -> int:
+    """Mb/s of ``200G`` or ``2x200G``."""
+    return int(mode.rpartition("x")[2].rstrip("G")) * 1000
 
 
 def read(paths: Sequence[Path], topology: str | None = None, backends: tuple[str, ...] = ()) -> Cluster:
@@ -155,5 +244,7 @@ def read(paths: Sequence[Path], topology: str | None = None, backends: tuple[str
         raise LabError(f"inventory - expected a file or folder, found nothing at {missing[0]}. Correct --inventory.")
     tool = Path(sys.executable).parent / "ansible-inventory"
     sources = [word for path in paths for word in ("-i", path)]
-    listing = run(tool if tool.exists() else "ansible-inventory", *sources, "--list")
+    # without the details that a running lab of this shell adds
+    plain = ("env", "ANSIBLE_VARS_PLUGINS=/nonexistent")
+    listing = run(*plain, tool if tool.exists() else "ansible-inventory", *sources, "--list")
     return cluster(json.loads(listing.stdout), topology, backends)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import textwrap
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -150,8 +151,8 @@ def start(lab: Lab, node: Node, name: str) -> None:
     containers.start(lab, node.name, f"n{node.number}", ["--hostname", node.name, *containers.MACHINE, *shared], name)
 
 
-def boot(lab: Lab, name: str) -> None:
-    """Lay out and start all nodes at once and the package index; return when every node lets its user in."""
+def boot(lab: Lab, name: str, beside: Callable[[], None]) -> None:
+    """Lay out and start all nodes at once and the package index, and do ``beside`` meanwhile; return when every node lets its user in."""
     shutil.copytree(SHARE, lab.folder / "share", dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", ".*"))
     public = ssh.write(lab)
     with ThreadPoolExecutor() as pool:
@@ -159,6 +160,7 @@ def boot(lab: Lab, name: str) -> None:
         for node in lab.up.nodes:
             lay_out(lab, node, public)
             jobs.append(pool.submit(start, lab, node, name))
+        jobs.append(pool.submit(beside))
         for job in jobs:
             job.result()
         list(pool.map(lambda node: wait(lab, node), lab.up.nodes))

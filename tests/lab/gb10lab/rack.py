@@ -3,15 +3,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What is plugged into what, and what a hand at the rack changes about it. Pure data: the rack in, the changed rack out.
 
-An *end* is where one end of a cable is: ``NODE.PORT``, a port of a machine that is not in the inventory (``foreign-1.p0``), or None while it
-hangs loose. What can not be done with two hands at a rack is a ``LabError``, and then nothing has changed.
+An *end* is where one end of a cable is: ``NODE.PORT``, a leg of a switch (``SWITCH.LEADER``), a port of a machine that is not in the inventory
+(``foreign-1.p0``), or None while it hangs loose. What can not be done with two hands at a rack is a ``LabError``, and then nothing has changed.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from .inventory import PORTS, Cluster
 from .shell import LabError
@@ -25,11 +26,16 @@ FOREIGN = re.compile(r"foreign-(\d+)\.p[01]")
 
 @dataclass(frozen=True)
 class Cable:
-    """A cable with two ends; with more it is a switch that nobody knows of, with one cable to each end."""
+    """A cable with two ends, or one tail of a breakout; with more ends it is a switch that nobody knows of, with one cable to each end.
+
+    ``rated``: the speed that it is made for, ``speed``: the highest that it reaches, both in Mb/s.
+    """
 
     serial: str
     ends: tuple[End, ...]
     speed: int = FULL
+    rated: int = FULL
+    media: str = "copper"
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,17 @@ class Rack:
         found = ((end, cable) for cable in self.cables for end in cable.ends if end is not None and machine(end) == node)
         return {end.rpartition(".")[2]: {"serial": cable.serial, "speed": cable.speed} for end, cable in found}
 
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {**asdict(self), "off": sorted(self.off), "dead": sorted(self.dead)}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Rack:
+        """Undo ``to_json``."""
+        cables = tuple(Cable(**{**cable, "ends": tuple(cable["ends"])}) for cable in data["cables"])
+        dead = frozenset((port, rail) for port, rail in data["dead"])
+        return cls(tuple(data["ports"]), cables, data["hand"] and (data["hand"][0], data["hand"][1]), frozenset(data["off"]), dead)
+
 
 def machine(end: str) -> str:
     """The machine of an end."""
@@ -71,7 +88,7 @@ def machine(end: str) -> str:
 def planned(cluster: Cluster) -> Rack:
     """The rack as the inventory wants it, everything on and healthy."""
     ports = tuple(f"{node.name}.{port}" for node in cluster.nodes for port in PORTS)
-    return Rack(ports, tuple(Cable(_serial(number), cable.ends) for number, cable in enumerate(cluster.cables)))
+    return Rack(ports, tuple(Cable(_serial(cable.plug), cable.ends, cable.speed, cable.speed, cable.media) for cable in cluster.cables))
 
 
 def _serial(number: int) -> str:

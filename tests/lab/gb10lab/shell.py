@@ -48,6 +48,10 @@ class Process:
         self._child = subprocess.Popen([*before, *program], stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
         self.memory: dict[str, Any] = {"pid": self._child.pid, "command": "\0".join(program)}
 
+    def ended(self) -> bool:
+        """Whether it has ended."""
+        return self._child.poll() is not None
+
     def wait(self) -> int:
         """Return its exit status when it has ended."""
         return self._child.wait()

@@ -37,7 +37,7 @@ def write(lab: Lab) -> str:
     shutil.copy(PROXY, folder / "proxy.py")
     (folder / "cp").mkdir(exist_ok=True)
     (folder / "ssh_config").write_text(ssh_config(folder, lab.namespace("ctl"), lab.up.nodes), encoding="ascii")
-    (folder / "ansible.cfg").write_text(ansible_cfg(folder), encoding="ascii")
+    (folder / "ansible.cfg").write_text(ansible_cfg(folder, bool(lab.up.managed)), encoding="ascii")
     return public
 
 
@@ -59,13 +59,14 @@ def ssh_config(folder: Path, namespace: str, nodes: tuple[Node, ...]) -> str:
 """
 
 
-def ansible_cfg(folder: Path) -> str:
-    """The text of ``ansible.cfg``: connection details and nothing else."""
+def ansible_cfg(folder: Path, switches: bool = False) -> str:
+    """The text of ``ansible.cfg``: connection details and nothing else. Those of ``switches`` come as variables, by a plugin."""
+    plugin = f"vars_plugins = {folder}/vars\n" if switches else ""
     return f"""[defaults]
 host_key_checking = true
 interpreter_python = /usr/bin/python3
 private_key_file = {folder}/id_ed25519
-
+{plugin}
 [ssh_connection]
 pipelining = true
 control_path_dir = {folder}/cp

@@ -30,13 +30,14 @@ def cache() -> Path:
 
 @dataclass
 class Lab:
-    """A lab by name. ``cluster`` is None while it is down; ``faults`` are those applied, oldest first."""
+    """A lab by name. ``cluster`` is None while it is down; ``faults`` are those applied, oldest first; ``switchroom`` is the switches' process."""
 
     name: str
     cluster: Cluster | None = None
     fingerprint: str = ""
     runtime: str = ""
     faults: list[dict[str, Any]] = field(default_factory=list)
+    switchroom: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,19}", self.name):
@@ -68,7 +69,13 @@ class Lab:
 
     def save(self) -> None:
         """Remember everything that is not derived from the name."""
-        data = {"cluster": self.cluster and self.cluster.to_json(), "fingerprint": self.fingerprint, "runtime": self.runtime, "faults": self.faults}
+        data = {
+            "cluster": self.cluster and self.cluster.to_json(),
+            "fingerprint": self.fingerprint,
+            "runtime": self.runtime,
+            "faults": self.faults,
+            "switchroom": self.switchroom,
+        }
         self.folder.mkdir(parents=True, exist_ok=True)
         fresh = self.folder / "lab.json.new"
         fresh.write_text(json.dumps(data, indent=1), encoding="utf-8")
@@ -82,6 +89,7 @@ class Lab:
             data = json.loads((lab.folder / "lab.json").read_text(encoding="utf-8"))
             lab.cluster = Cluster.from_json(data["cluster"]) if data["cluster"] else None
             lab.fingerprint, lab.runtime, lab.faults = data["fingerprint"], data["runtime"], data["faults"]
+            lab.switchroom = data.get("switchroom")
         return lab
 
     def pid(self, node: Node) -> int:

@@ -33,7 +33,7 @@ OFF = ("powered-off", "b", {})
 
 def up(made: rack.Rack) -> dict[str, str | None]:
     """Segments of the legs with carrier."""
-    return {name: leg.segment for name, leg in legs(PAIR, made).items() if leg.up}
+    return {name: leg.segment for name, leg in legs(PAIR, made, {}).items() if leg.up}
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_segments(faults: list[tuple[str, str, dict[str, str]]], expected: dict[
 def changes(before: rack.Rack, after: rack.Rack) -> dict[str, str]:
     """Legs that flap or go down and legs that end up elsewhere, as ``down``, ``up`` or ``down up`` by name; what stays the same is left out."""
     said: dict[str, list[str]] = {}
-    old = legs(PAIR, before)
-    for command in commands(old, legs(PAIR, after)):
+    old = legs(PAIR, before, {})
+    for command in commands(old, legs(PAIR, after, {})):
         words = command.split()
         if words[-1] == "down" and old[words[2]].up:
             said.setdefault(words[2], []).append("down")
@@ -93,7 +93,7 @@ def test_carriers_that_come_and_go(before: list[Any], after: list[Any], expected
 
 def test_every_leg_is_put_right_whatever_it_was() -> None:
     """Also after a command that was interrupted: all legs are named, those with carrier last."""
-    wanted = legs(PAIR, held(MOVED))
+    wanted = legs(PAIR, held(MOVED), {})
     said = commands(wanted, wanted)
     assert {command.split()[2] for command in said} == set(wanted)
     assert "link set n2p1r0 master c-n1p0 up" in said and "link set n2p0r0 nomaster down" in said

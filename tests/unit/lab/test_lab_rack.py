@@ -15,7 +15,7 @@ from gb10lab.rack import CHANGES, Rack, planned, understand
 from gb10lab.shell import LabError
 
 NODES = tuple(Node(name, number, f"192.168.10.1{number}", "nvidia", "netplan-networkd") for number, name in enumerate("abc", 1))
-RING = (Cable(("a.p0", "b.p1")), Cable(("b.p0", "c.p1")), Cable(("c.p0", "a.p1")))
+RING = (Cable(("a.p0", "b.p1"), 0), Cable(("b.p0", "c.p1"), 1), Cable(("c.p0", "a.p1"), 2))
 Step = tuple[str, str, dict[str, str]]
 
 
