@@ -85,7 +85,7 @@ def variables(lab: Lab, row: dict[str, Any]) -> dict[str, Any]:
         "ansible_port": row["port"],
         "ansible_user": row["user"],
         "ansible_password": row["password"],
-        "fabric_switch_known_hosts": str(lab.folder / "known_hosts"),
+        "fabric_switch_known_hosts_file": str(lab.folder / "known_hosts"),
     }
 
 

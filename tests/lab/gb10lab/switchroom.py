@@ -78,7 +78,7 @@ class Room:
         # the second is where it is reached from outside: a switch knows the address of the session that configures it
         for address in (f"{switch.address}/{length}", f"{HOST}/8"):
             machine.append("/ip/address", {"address": address, "interface": bridge, "network": "", "comment": ""})
-        machine.learned = Learned(lambda: self._hosts(switch.name))  # type: ignore[assignment]
+        machine.learned = Learned(lambda: self._hosts(switch.name))
         return machine
 
     # From the switches to the legs.
