@@ -25,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 ARMED, FIRING, CONFIRMED = "armed.json", "firing.json", "confirmed.json"
@@ -371,7 +371,7 @@ def _found(machine: Machine, folder: str) -> dict[str, Any] | None:
     return next((json.loads(content) for content in contents if content is not None), None)
 
 
-def vanish(machine: Machine, folder: str, data: dict[str, Any], boot: bool = False) -> None:
+def vanish(machine: Machine, folder: str, data: Mapping[str, Any], boot: bool = False) -> None:
     """Take the timer, the boot-time unit and the folder away; systemd is made to forget the unit, except by the unit itself ``boot``."""
     machine.run(["systemctl", "stop", f"{data['unit']}.timer"])
     known = [path for path in data["boot_files"] if machine.meta(path) is not None]
@@ -392,6 +392,15 @@ def main(argv: Sequence[str]) -> int:
     """Run as the script that lies beside the data: ``boot``, or ``fire`` with the id of the run that started the timer.
     A module that is still at work sees that it has begun and stops at its next step."""
     machine, folder = Machine(), os.path.dirname(os.path.abspath(argv[0]))
+    try:
+        return _main(machine, folder, argv)
+    except (ValueError, KeyError, TypeError) as error:
+        fix = "Put the links right by hand, then remove that folder."
+        sys.stderr.write(f"{folder} - expected the data of a rollback, found {error!r} in it. {fix}\n")
+        return 1
+
+
+def _main(machine: Machine, folder: str, argv: Sequence[str]) -> int:
     found = _found(machine, folder)
     if found is None or argv[2:] not in ([], [found["id"]]):
         return 0

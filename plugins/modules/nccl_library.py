@@ -135,6 +135,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._change import ensure
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._failure import NcclError, of_system, undo_when_told_to_end
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._wanted import Machine, Wanted
+from ansible_collections.gb10.cluster.plugins.module_utils._records import Damaged
 
 
 def main() -> None:
@@ -158,7 +159,7 @@ def main() -> None:
     paths = {name: Path(module.params[name]) if module.params[name] else None for name in ("prefix", "wheel", "path")}
     try:
         result = ensure(Wanted(**{**module.params, **paths}), Machine(), module.check_mode)
-    except NcclError as error:
+    except (NcclError, Damaged) as error:
         module.fail_json(msg=str(error))
     except OSError as error:
         module.fail_json(msg=str(of_system(error, module.params["prefix"])))

@@ -5,18 +5,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform as python_platform
 import re
 import time
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from ansible_collections.gb10.cluster.plugins.module_utils._command import Result
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx import _names, _text
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._machine import Machine
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._types import Rollback
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
+from ansible_collections.gb10.cluster.plugins.module_utils._records import Damaged, parse
 
 MODULES = ("mlx5_core", "mlx5_ib", "ib_uverbs", "rdma_ucm")
 HOTPLUG_MARKER = "/etc/nvidia/cx7-hotplug-enabled"
@@ -130,22 +130,22 @@ def jobs(machine: Machine) -> list[dict[str, Any]]:
     return sorted(found, key=lambda job: job["pid"])
 
 
+class Armed(TypedDict):
+    """What is looked at in the data of an armed rollback; ``deadline`` in epoch seconds."""
+
+    id: str
+    deadline: float
+    interfaces: list[str]
+
+
 def rollback(machine: Machine) -> tuple[Rollback | None, list[str]]:
     """The armed rollback, if there is one: ``(rollback, problems)``. A file that can not be read still means that one is armed."""
     content = machine.text(_names.ROLLBACK_ARMED)
     if content is None:
         return None, []
     try:
-        data = json.loads(content)
-        deadline = float(data["deadline"])
-        armed: Rollback = {
-            "id": str(data["id"]),
-            "deadline": deadline,
-            "seconds_left": round(deadline - time.time(), 1),
-            "interfaces": [str(name) for name in data.get("interfaces", [])],
-        }
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        fix = "Look at the links, then remove the file."
-        unknown: Rollback = {"id": "", "deadline": 0.0, "seconds_left": 0.0, "interfaces": []}
-        return unknown, [message(_names.ROLLBACK_ARMED, "an armed rollback", f"{type(error).__name__}: {error}", fix)]
-    return armed, []
+        data = parse(_names.ROLLBACK_ARMED, content, Armed, "Look at the links, then remove the file.")
+    except Damaged as damaged:
+        return {"id": "", "deadline": 0.0, "seconds_left": 0.0, "interfaces": []}, [str(damaged)]
+    left = round(data["deadline"] - time.time(), 1)
+    return {"id": data["id"], "deadline": data["deadline"], "seconds_left": left, "interfaces": data["interfaces"]}, []

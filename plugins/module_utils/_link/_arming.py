@@ -12,10 +12,11 @@ import inspect
 import json
 import re
 import sys
-from typing import Any
+from typing import Any, TypedDict
 
-from ansible_collections.gb10.cluster.plugins.module_utils import _rollback
+from ansible_collections.gb10.cluster.plugins.module_utils import _records, _rollback
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._names import ROLLBACK_ARMED, ROLLBACK_DIR
+from ansible_collections.gb10.cluster.plugins.module_utils._link._live import State
 from ansible_collections.gb10.cluster.plugins.module_utils._rollback import Machine, Meta
 
 UNIT = "gb10-rollback"
@@ -46,22 +47,67 @@ WantedBy=multi-user.target
 """
 
 
-class Unreadable(Exception):
-    """A file in which we keep what a node was holds something else; the argument is its path."""
+class Kept(TypedDict):
+    """A file as ``_rollback.keep`` describes it: ``meta`` is None when there was none."""
+
+    path: str
+    meta: tuple[int, int, int, int, str | None] | None
 
 
-def load(machine: Machine, path: str) -> dict[str, Any] | None:
-    """Data that this collection keeps in a file, None when there is no such file; raises :class:`Unreadable`."""
+class Command(TypedDict):
+    """A command of the rollback; ``boot`` ones are also run by the boot-time unit."""
+
+    argv: list[str]
+    boot: bool
+
+
+class Armed(TypedDict):
+    """What is put back when nobody confirms, and ``deadline`` (epoch seconds), when; ``boot_files``, ``unit``: what vanishes with it,
+    ``last``: where the outcome is left, ``lock``: the file whose lock a run holds."""
+
+    id: str
+    deadline: float
+    interfaces: list[str]
+    files: list[Kept]
+    commands: list[Command]
+    live: dict[str, State | None]
+    unit: str
+    boot_files: list[str]
+    last: str
+    lock: str
+
+
+class Stored(TypedDict):
+    """The module's result so far."""
+
+    changed: bool
+    ports: dict[str, Any]
+    backend: str | None
+    backup: dict[str, Any]
+    rollback: dict[str, Any]
+    diff: list[dict[str, str]]
+    warnings: list[str]
+
+
+class Found(Armed):
+    """A rollback, and whether it began to fire and did not end."""
+
+    firing: bool
+
+
+class Outcome(TypedDict):
+    """How a rollback ended that fired: ``at`` is ``boot`` or ``run``, ``when`` in epoch seconds."""
+
+    id: str
+    when: float
+    at: str
+    problems: list[str]
+
+
+def load(machine: Machine, path: str, kind: type[_records.Kind]) -> _records.Kind | None:
+    """Data that this module keeps in a file, None when there is no such file; raises ``_records.Damaged``."""
     content = machine.read(path)
-    if content is None:
-        return None
-    try:
-        data = json.loads(content)
-    except ValueError as error:
-        raise Unreadable(path) from error
-    if not isinstance(data, dict):
-        raise Unreadable(path)
-    return data
+    return None if content is None else _records.parse(path, content, kind, "Put the links right by hand, then remove that file.")
 
 
 def plain(mode: int = 0o600) -> Meta:
@@ -69,20 +115,19 @@ def plain(mode: int = 0o600) -> Meta:
     return Meta(mode, 0, 0, 0, None)
 
 
-def arm(machine: Machine, run_id: str, timeout: int, paths: list[str], commands: list[dict[str, Any]], live: dict[str, Any]) -> str:
+def arm(machine: Machine, run_id: str, timeout: int, paths: list[str], commands: list[Command], live: dict[str, State | None]) -> str:
     """Make everything ready to go back, then start the timer; returns a complaint, empty when it is armed. Until then nothing has been changed.
     The caller holds the lock and knows that nothing is armed.
 
     :param timeout: seconds until it fires.
     :param paths: files that will be written or removed.
-    :param commands: ``{argv, boot}``: what activates the old files; ``boot`` ones are also run by the boot-time unit.
-    :param live: interface to State, or None, as ``_live.capture`` gives it.
+    :param commands: what activates the old files. :param live: what is put back, as ``_live.capture`` gives it.
     """
     python = sys.executable or "/usr/bin/python3"
     new = f"{ROLLBACK_DIR}.new"
     # a name of its own: the service of an earlier run may still be at work when this one arms
     unit = f"{UNIT}-run-{re.sub('[^0-9A-Za-z]', '', run_id)[:8]}"
-    data: dict[str, Any] = {
+    data: Armed = {
         "id": run_id,
         "deadline": machine.now() + timeout,
         "interfaces": sorted(live),
@@ -99,7 +144,8 @@ def arm(machine: Machine, run_id: str, timeout: int, paths: list[str], commands:
         # debris: a run that was killed while arming, or that stored its result while the rollback vanished
         machine.remove(new)
         machine.remove(ROLLBACK_DIR)
-        data["files"] = [_rollback.keep(machine, path, new) for path in paths]
+        entries: list[Any] = [_rollback.keep(machine, path, new) for path in paths]
+        data["files"] = entries
         machine.write(f"{new}/restore.py", inspect.getsource(_rollback).encode(), plain())
         machine.write(f"{new}/{_rollback.ARMED}", json.dumps(data).encode(), plain())
         if not machine.rename(new, ROLLBACK_DIR):
@@ -117,10 +163,10 @@ def arm(machine: Machine, run_id: str, timeout: int, paths: list[str], commands:
     return complaint
 
 
-def armed(machine: Machine) -> dict[str, Any] | None:
-    """Data of the rollback that is armed, or that began to fire and did not end; ``firing`` tells the two apart. None when there is none."""
+def armed(machine: Machine) -> Found | None:
+    """The rollback that is armed, or that began to fire and did not end; None when there is none."""
     for path, firing in ((ROLLBACK_ARMED, False), (f"{ROLLBACK_DIR}/{_rollback.FIRING}", True)):
-        data = load(machine, path)
+        data = load(machine, path, Armed)
         if data is not None:
             return {**data, "firing": firing}
     return None
@@ -137,9 +183,9 @@ def store(machine: Machine, result: dict[str, Any]) -> None:
     machine.write(RESULT, json.dumps(result).encode(), plain())
 
 
-def stored(machine: Machine) -> dict[str, Any] | None:
+def stored(machine: Machine) -> Stored | None:
     """The result so far; None when the module did not get that far."""
-    return load(machine, RESULT)
+    return load(machine, RESULT, Stored)
 
 
 def confirm(machine: Machine, run_id: str) -> bool:
@@ -152,7 +198,7 @@ def confirm(machine: Machine, run_id: str) -> bool:
     return True
 
 
-def last(machine: Machine, run_id: str) -> dict[str, Any] | None:
-    """How the rollback of this run ended when it fired: ``{id, when, at, problems}``."""
-    outcome = load(machine, LAST)
+def last(machine: Machine, run_id: str) -> Outcome | None:
+    """How the rollback of this run ended when it fired."""
+    outcome = load(machine, LAST, Outcome)
     return outcome if outcome is not None and outcome["id"] == run_id else None

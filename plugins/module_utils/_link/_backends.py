@@ -6,9 +6,8 @@ NetworkManager takes the management address away for a second although nothing c
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx import _names
+from ansible_collections.gb10.cluster.plugins.module_utils._link._arming import Command
 from ansible_collections.gb10.cluster.plugins.module_utils._link._live import State
 
 Step = list[list[str]]
@@ -56,11 +55,11 @@ def _regenerate(generator: str, interfaces: list[str]) -> list[Step]:
     return [[[generator]], [["udevadm", "control", "--reload"]], *([[trigger]] if interfaces else [])]
 
 
-def restore(backend: str, generator: str, states: dict[str, State | None]) -> list[dict[str, Any]]:
+def restore(backend: str, generator: str, states: dict[str, State | None]) -> list[Command]:
     """What takes the old files in again, before each interface gets its owner back: ``{argv, boot}``, ``boot`` for those that make
     sense before networkd and NetworkManager have started."""
     there = [name for name in sorted(states) if states[name] is not None]
-    commands: list[dict[str, Any]] = []
+    commands: list[Command] = []
     if backend.startswith("netplan"):
         commands += [{"argv": step[0], "boot": step[0][:2] != ["udevadm", "trigger"]} for step in _regenerate(generator, there)]
     if any(_owner(states, name) == "networkd" for name in there) or backend == "netplan-networkd":

@@ -80,7 +80,7 @@ def present(machine: Machine, connectx: Connectx, rails: list[Rail], takeover: b
     return change
 
 
-def _move(machine: Machine, change: Change, record: dict[str, Any], taken: list[Claim]) -> None:
+def _move(machine: Machine, change: Change, record: _record.Record, taken: list[Claim]) -> None:
     """Move the files of these claims to the backup, and note in the record where they belong."""
     for path in sorted({claim["file"] or "" for claim in taken}):
         if any(entry["path"] == path for entry in record["moved"]):
@@ -95,7 +95,7 @@ def _move(machine: Machine, change: Change, record: dict[str, Any], taken: list[
         change.files[path] = None
         change.files[_record.copy_of(path)] = (content, meta)
         definitions = sorted({claim["name"] for claim in taken if claim["file"] == path})
-        record["moved"].append({"path": path, "meta": list(meta), "definitions": definitions})
+        record["moved"].append({"path": path, "meta": meta, "definitions": definitions})
         change.moved.append(path)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import TypedDict
 
 from ansible_collections.gb10.cluster.plugins.module_utils import _netplan
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx import _names
@@ -20,13 +20,27 @@ FOLDER = "/var/lib/gb10/link"
 FILE = f"{FOLDER}/record.json"
 
 
-def read(machine: Machine) -> dict[str, Any]:
-    """``{interfaces: {interface: State}, moved: [{path, meta, definitions}]}``; empty before the first run."""
-    record = load(machine, FILE) or {}
-    return {"interfaces": record.get("interfaces", {}), "moved": record.get("moved", [])}
+class Moved(TypedDict):
+    """A file of others in the backup: where it lay, its attributes, the netplan definitions in it."""
+
+    path: str
+    meta: tuple[int, int, int, int, str | None]
+    definitions: list[str]
 
 
-def text(record: dict[str, Any]) -> bytes:
+class Record(TypedDict):
+    """What our interfaces were, None for one that was not there, and what was moved away for them."""
+
+    interfaces: dict[str, State | None]
+    moved: list[Moved]
+
+
+def read(machine: Machine) -> Record:
+    """The record, empty before the first run; raises ``_records.Damaged``."""
+    return load(machine, FILE, Record) or {"interfaces": {}, "moved": []}
+
+
+def text(record: Record) -> bytes:
     """The record as a file."""
     return (json.dumps(record, indent=1, sort_keys=True) + "\n").encode()
 
@@ -48,18 +62,17 @@ def _keyfile_interface(name: str) -> str | None:
     return name[len(prefix) : -len(suffix)] if name.startswith(prefix) and name.endswith(suffix) else None
 
 
-def our_interfaces(machine: Machine, record: dict[str, Any]) -> list[str]:
+def our_interfaces(machine: Machine, record: Record) -> list[str]:
     """Interfaces that the record or our files say are ours."""
     netplan = _netplan.interfaces((machine.read(_names.NETPLAN_FILE) or b"").decode("utf-8", "replace"))
     keyfiles = [interface for path in our_files(machine) if (interface := _keyfile_interface(os.path.basename(path)))]
     return sorted({*record["interfaces"], *netplan, *keyfiles})
 
 
-def before(record: dict[str, Any], interface: str, now: State | None, ours: list[str]) -> State | None:
+def before(record: Record, interface: str, now: State | None, ours: list[str]) -> State | None:
     """What an interface goes back to one day: as recorded; as it is now if it was never ours; unconfigured if the record was lost."""
     if interface in record["interfaces"]:
-        recorded: State | None = record["interfaces"][interface]
-        return recorded
+        return record["interfaces"][interface]
     if now is None or interface not in ours:
         return now
     sysctl = {path: "0" for path in now["sysctl"] if not path.endswith("addr_gen_mode")}

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any, TypedDict
 
-from ansible_collections.gb10.cluster.plugins.module_utils import _netplan, _rollback
+from ansible_collections.gb10.cluster.plugins.module_utils import _netplan, _records, _rollback
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._names import ROLLBACK_DIR
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._types import Connectx
 from ansible_collections.gb10.cluster.plugins.module_utils._link import _apply, _arming, _backends, _change, _desired, _record, _refusals
@@ -64,9 +64,10 @@ def run(machine: Machine, options: Options, check_mode: bool, collect: Callable[
             if options["state"] == "confirmed":
                 return _confirm(machine, options["run_id"] or "", check_mode)
             return (_preview if check_mode else _change_it)(machine, options, collect)
-    except _arming.Unreadable as unreadable:
-        fix = "Put the links right by hand, then remove that file."
-        raise Refused([message(str(unreadable), "the data of connectx_link", "something else", fix)]) from unreadable
+    except _records.Damaged as damaged:
+        if options["state"] == "confirmed":
+            raise _unknown(options["run_id"] or "", damaged) from damaged
+        raise Refused([str(damaged)]) from damaged
     except PermissionError as error:
         raise Refused([message("connectx_link", "the rights of root", f"no right to use {error.filename}", "Run it with become: true.")]) from error
     except OSError as error:
@@ -136,7 +137,7 @@ def _change_it(machine: Machine, options: Options, collect: Callable[[dict[str, 
 
 
 def _adopt(
-    machine: Machine, options: Options, collect: Callable[[dict[str, list[str]]], Connectx], data: dict[str, Any], what: str
+    machine: Machine, options: Options, collect: Callable[[dict[str, list[str]]], Connectx], data: _arming.Found, what: str
 ) -> dict[str, Any] | None:
     """Take over a rollback that an earlier run left armed, if what it left is what is asked for: it still has to be proven and confirmed."""
     stored = _arming.stored(machine)
@@ -157,12 +158,20 @@ def _adopt(
 
 def _gone_back(machine: Machine, run_id: str, why: str) -> Failed:
     """Go back now, or learn that the timer was faster."""
-    if _arming.mine(machine, run_id):
-        _rollback.fire(machine, ROLLBACK_DIR)
-    return _fired(_arming.last(machine, run_id), run_id, why)
+    try:
+        if _arming.mine(machine, run_id):
+            _rollback.fire(machine, ROLLBACK_DIR)
+        return _fired(_arming.last(machine, run_id), run_id, why)
+    except _records.Damaged as damaged:
+        return _unknown(run_id, damaged)
 
 
-def _fired(outcome: dict[str, Any] | None, run_id: str, why: str) -> Failed:
+def _unknown(run_id: str, damaged: _records.Damaged) -> Failed:
+    """Say that nobody can tell what became of the change, because our own data is gone."""
+    return Failed(str(damaged), {"id": run_id, "state": "incomplete", "problems": [str(damaged)]})
+
+
+def _fired(outcome: _arming.Outcome | None, run_id: str, why: str) -> Failed:
     """Say that the old state came back, or what of it did not."""
     problems = outcome["problems"] if outcome else []
     state = "firing" if outcome is None else "incomplete" if problems else "restored"
@@ -177,7 +186,7 @@ def _fired(outcome: dict[str, Any] | None, run_id: str, why: str) -> Failed:
 
 def _confirm(machine: Machine, run_id: str, check_mode: bool) -> dict[str, Any]:
     """Second execution, over a new login: confirm this run's rollback and return what its first execution found. Check mode leaves it armed."""
-    data, result = _arming.armed(machine), _arming.stored(machine)
+    data = _arming.armed(machine)
     if data is None or data["id"] != run_id:
         outcome = _arming.last(machine, run_id)
         if outcome is not None:
@@ -186,20 +195,24 @@ def _confirm(machine: Machine, run_id: str, check_mode: bool) -> dict[str, Any]:
         return {"changed": False, "rollback": {"id": run_id, "state": "none"}, "warnings": []}
     if check_mode:
         return {"changed": True, "rollback": _armed_result(machine, run_id), "warnings": []}
+    try:
+        result = _arming.stored(machine)
+    except _records.Damaged as damaged:
+        raise _gone_back(machine, run_id, str(damaged).rstrip(".")) from damaged
     if result is None or data["firing"]:
         raise _gone_back(machine, run_id, "the run ended before it had read back what it changed")
     if not _arming.confirm(machine, run_id):
         raise _gone_back(machine, run_id, "the rollback fired before the login")
-    result["rollback"] = {"id": run_id, "state": "confirmed"}
-    return result
+    return {**result, "rollback": {"id": run_id, "state": "confirmed"}}
 
 
 def _armed_result(machine: Machine, run_id: str) -> dict[str, Any]:
-    deadline = (_arming.armed(machine) or {"deadline": machine.now()})["deadline"]
+    data = _arming.armed(machine)
+    deadline = data["deadline"] if data else machine.now()
     return {"id": run_id, "state": "armed", "deadline": deadline, "seconds_left": round(deadline - machine.now(), 1), "adopted": False}
 
 
-def _unconfirmed(data: dict[str, Any], what: str) -> str:
+def _unconfirmed(data: _arming.Found, what: str) -> str:
     return f"An earlier run ({data['id']}) left a change of {', '.join(data['interfaces']) or 'files'} that nobody confirmed: it {what}."
 
 

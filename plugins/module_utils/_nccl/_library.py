@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TypedDict
 
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
+from ansible_collections.gb10.cluster.plugins.module_utils._records import Damaged, parse
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl import _apt, _files, _probe, _tree, _wheel
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._build import version_code
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._failure import NcclError
@@ -60,10 +60,18 @@ def _read_packages(wanted: Wanted, machine: Machine) -> dict[str, str]:
     return {name: f"{package.version} held" if package.held else package.version for name, package in sorted(found.items())}
 
 
-def remembered(wanted: Wanted) -> dict[str, list[str]]:
+class Remembered(TypedDict):
     """Which packages were not there before us, and which we hold."""
+
+    added: list[str]
+    held: list[str]
+
+
+def remembered(wanted: Wanted) -> Remembered:
+    """What the note says, nothing when there is none. Raises Damaged."""
     text = _files.read(wanted.remembered)
-    return json.loads(text) if text else {"added": [], "held": []}
+    fix = f"Remove it, and see to {' and '.join(_apt.PACKAGES)} by hand: which of them were there before can not be told any more."
+    return {"added": [], "held": []} if text is None else parse(str(wanted.remembered), text, Remembered, fix)
 
 
 def target(wanted: Wanted, found: State, machine: Machine) -> State:
@@ -102,6 +110,11 @@ def refuse(wanted: Wanted, found: State, machine: Machine) -> list[str]:
         refusals.append(message(str(wanted.current), "a link of ours, or nothing", "something else", "Move it away, or use another prefix."))
     if wanted.unpacked and wanted.version not in found["versions"]:
         refusals += _refuse_wheel(wanted, machine)
+    if wanted.packaged:
+        try:
+            remembered(wanted)
+        except Damaged as damaged:
+            refusals += damaged.args
     if wanted.present and wanted.source == "path" and code:
         try:
             prove_tree(wanted.root, wanted, machine)

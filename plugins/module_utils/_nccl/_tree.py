@@ -17,10 +17,11 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePosixPath
+from typing import Any, TypedDict
 
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
+from ansible_collections.gb10.cluster.plugins.module_utils._records import Damaged, parse
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._build import digest, version_code
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._failure import NcclError
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._files import remove_if_empty
@@ -29,12 +30,27 @@ RECORD = "gb10.json"
 _INCOMING = ".incoming-"
 
 
-def record(folder: Path) -> dict[str, Any] | None:
-    """``{version, wheel_sha256, files: {path: sha256}}`` of a version's folder, or None for a folder that is not ours."""
+class Record(TypedDict):
+    """What a version's folder was unpacked from, and its files: path to SHA-256."""
+
+    version: str
+    wheel_sha256: str
+    files: dict[str, str]
+
+
+def record(folder: Path) -> Record | None:
+    """The record of a version's folder, or None for a folder that is not ours. Raises Damaged: what is ours there can not be told."""
+    file = folder / RECORD
     try:
-        return json.loads((folder / RECORD).read_text("utf-8"))
-    except (OSError, ValueError):
+        content = file.read_bytes()
+    except OSError:
         return None
+    fix = f"Move {folder} away, then run again."
+    known = parse(str(file), content, Record, fix)
+    for name in known["files"]:
+        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+            raise Damaged(message(str(file), "files below its folder", name, fix))
+    return known
 
 
 def versions(prefix: Path) -> list[str]:
@@ -81,8 +97,8 @@ def place(tree: Path, final: Path, undo: ExitStack) -> None:
 
 def remove(folder: Path) -> None:
     """Remove the recorded files of a version and the folders that become empty; what somebody else put there stays."""
-    known = record(folder) or {"files": {}}
-    for name in [*known["files"], "lib/libnccl.so", RECORD]:
+    known = record(folder)
+    for name in [*(known["files"] if known else ()), "lib/libnccl.so", RECORD]:
         (folder / name).unlink(missing_ok=True)
     for inner in sorted((entry for entry in folder.rglob("*") if entry.is_dir() and not entry.is_symlink()), reverse=True):
         remove_if_empty(inner)

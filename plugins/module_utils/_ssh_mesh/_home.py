@@ -90,7 +90,17 @@ class Home:
 
 def made(home: Home) -> set[Path]:
     """What absent may remove when nothing of others is left in it: what the record says, and what lies in our folder."""
-    return {home.known, *map(Path, (_files.read(home.record) or "").splitlines())}
+    return {home.known, *map(Path, _recorded(home))}
+
+
+def _recorded(home: Home) -> list[str]:
+    """The lines of the record. Raises MeshError for one that is no path: what else is missing can not be told."""
+    lines = (_files.read(home.record) or "").splitlines()
+    for line in lines:
+        if not line.startswith("/"):
+            fix = "Remove it: absent then leaves the files and folders of the home that are empty without our lines."
+            raise MeshError(message(str(home.record), "one path a line", repr(line), fix))
+    return lines
 
 
 def prepare(home: Home, undo: ExitStack) -> None:
@@ -103,7 +113,7 @@ def prepare(home: Home, undo: ExitStack) -> None:
 def note(home: Home, paths: list[Path], undo: ExitStack) -> None:
     """Record that these were not there before us."""
     if paths:
-        lines = sorted({*(_files.read(home.record) or "").splitlines(), *map(str, paths)})
+        lines = sorted({*_recorded(home), *map(str, paths)})
         _files.write(home.record, "\n".join([*lines, ""]), 0o600, undo)
 
 

@@ -344,16 +344,18 @@ def test_module_that_this_kernel_does_not_have_is_a_warning_and_no_change() -> N
     assert (second["changed"], second["warnings"]) == (False, [warning])
 
 
-@pytest.mark.parametrize("path", ["/var/lib/gb10/rollback/armed.json", "/var/lib/gb10/link/record.json"])
-@pytest.mark.parametrize("content", ["{", "[]"])
-def test_data_of_ours_that_can_not_be_read_is_not_guessed_at(path: str, content: str) -> None:
+@pytest.mark.parametrize("path", ["/var/lib/gb10/rollback/armed.json", "/var/lib/gb10/rollback/firing.json", "/var/lib/gb10/link/record.json"])
+@pytest.mark.parametrize("content", ["{", "[]", "{}"])
+@pytest.mark.parametrize("state, check_mode", [("present", False), ("present", True), ("absent", False), ("absent", True)])
+def test_data_of_ours_that_can_not_be_read_is_not_guessed_at(path: str, content: str, state: str, check_mode: bool) -> None:
     machine = FakeMachine()
     machine.put(path, content)
     before = machine.state()
     with pytest.raises(_run.Refused) as refused:
-        _run.run(machine, options(), False, lambda _interfaces: connectx())
-    fix = "Put the links right by hand, then remove that file."
-    assert refused.value.texts == [f"{path} - expected the data of connectx_link, found something else. {fix}"]
+        _run.run(machine, options(state), check_mode, lambda _interfaces: connectx())
+    first = "interfaces" if "record" in path else "id"
+    wrong = {"{": "JSON that this collection wrote, found something else", "[]": "an object, found a list", "{}": f"{first}, found nothing"}
+    assert refused.value.texts == [f"{path} - expected {wrong[content]}. Put the links right by hand, then remove that file."]
     assert machine.state() == before
 
 

@@ -181,6 +181,17 @@ def test_script_only_tidies_up_after_a_confirmation(scene: Scene) -> None:
     assert (scene.folder.exists(), scene.unit.exists(), (scene.root / "gb10").exists()) == (False, False, False)
 
 
+@pytest.mark.parametrize("content, found", [("{", "JSONDecodeError("), ("{}", "KeyError('id')"), ("[]", "TypeError(")])
+@pytest.mark.parametrize("argument", ["fire", "boot"])
+def test_script_says_that_its_data_is_damaged_and_leaves_it(scene: Scene, capfd: pytest.CaptureFixture[str], argument: str, content: str, found: str) -> None:
+    (scene.folder / _rollback.ARMED).write_text(content)
+    assert scene.run(argument, *(["x"] if argument == "fire" else [])) == 1
+    said = capfd.readouterr().err
+    assert said.startswith(f"{scene.folder} - expected the data of a rollback, found {found}") and said.count("\n") == 1
+    assert said.endswith(" in it. Put the links right by hand, then remove that folder.\n")
+    assert content in [file.read_text() for file in scene.folder.glob("*.json")] and scene.changed.read_text() == "new"
+
+
 def test_script_of_another_run_undoes_nothing(scene: Scene) -> None:
     assert scene.run("fire", "another") == 0
     assert (scene.changed.read_text(), (scene.folder / _rollback.ARMED).exists(), scene.log.exists()) == ("new", True, False)

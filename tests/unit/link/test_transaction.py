@@ -391,6 +391,43 @@ def test_confirm_is_refused_to_a_stranger_and_tells_when_there_is_nothing() -> N
     assert machine.timer
 
 
+def test_result_that_can_not_be_read_is_no_proof() -> None:
+    machine = FakeMachine()
+    before = machine.state()
+    _run.run(machine, options(), False, lambda _interfaces: connectx())
+    machine.put(_arming.RESULT, "{}")
+    with pytest.raises(_run.Failed) as failed:
+        _run.run(machine, options("confirmed"), False, lambda _interfaces: connectx())
+    assert failed.value.rollback == {"id": "run-1", "state": "restored", "problems": []}
+    assert str(failed.value).endswith(f"Reason: {_arming.RESULT} - expected changed, found nothing. Put the links right by hand, then remove that file.")
+    assert machine.state() == before
+
+
+@pytest.mark.parametrize("path", [_names.ROLLBACK_ARMED, _arming.LAST])
+def test_confirm_never_says_that_nothing_was_changed_when_nobody_can_tell(path: str) -> None:
+    machine = FakeMachine()
+    machine.put(path, "{}")
+    with pytest.raises(_run.Failed) as failed:
+        _run.run(machine, options("confirmed"), False, lambda _interfaces: connectx())
+    assert str(failed.value) == f"{path} - expected id, found nothing. Put the links right by hand, then remove that file."
+    assert failed.value.rollback == {"id": "run-1", "state": "incomplete", "problems": [str(failed.value)]}
+
+
+def test_data_that_is_damaged_in_the_middle_of_a_run_is_a_failure() -> None:
+    machine = FakeMachine()
+    step = machine.run
+
+    def spoil(argv: Any, timeout: float = 30.0) -> Any:
+        if list(argv[:2]) == ["networkctl", "reload"]:
+            machine.put(_names.ROLLBACK_ARMED, "{}")
+        return step(argv, timeout)
+
+    machine.run = spoil  # type: ignore[method-assign]
+    with pytest.raises(_run.Failed) as failed:
+        _run.run(machine, options(), False, lambda _interfaces: connectx())
+    assert failed.value.rollback["state"] == "incomplete" and str(failed.value).startswith(f"{_names.ROLLBACK_ARMED} - expected id, found nothing.")
+
+
 def test_confirm_in_check_mode_leaves_the_rollback_armed() -> None:
     machine = FakeMachine()
     _run.run(machine, options(), False, lambda _interfaces: connectx())

@@ -20,6 +20,7 @@ from ansible_collections.gb10.cluster.plugins.module_utils._nccl import _tree
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._build import version_code
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._change import ensure
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._failure import NcclError, of_system
+from ansible_collections.gb10.cluster.plugins.module_utils._records import Damaged
 
 from .conftest import HEADER, LIBRARY, Node, header_text, library_bytes, make_wheel, snapshot
 
@@ -32,12 +33,19 @@ def go(node: Node, check_mode: bool = False, **options: object) -> dict[str, Any
 
 
 def refused(node: Node, **options: object) -> str:
-    """One run that must fail and change nothing, in check mode and for real; returns its text."""
+    """One run that must fail and change nothing; returns its text."""
     before = snapshot(node.root, times=True)
-    with pytest.raises(NcclError) as failure:
+    with pytest.raises((NcclError, Damaged)) as failure:
         go(node, **options)
     assert {name: value[:2] for name, value in snapshot(node.root, times=True).items()} == {name: value[:2] for name, value in before.items()}
     return str(failure.value)
+
+
+def forbidden(node: Node, **options: object) -> str:
+    """The same where nothing is even tried: check mode says the same as a real run."""
+    told = refused(node, check_mode=True, **options)
+    assert refused(node, **options) == told
+    return told
 
 
 def downloads(node: Node) -> int:
@@ -309,6 +317,38 @@ def test_a_wrong_sum_is_refused(node: Node, tmp_path: Path) -> None:
 
 
 # -- refusals ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "wrong"),
+    [
+        ("{", "JSON that this collection wrote, found something else"),
+        ("[]", "an object, found a list"),
+        ("{}", "version, found nothing"),
+        ('{"version": "2.30.7", "wheel_sha256": "ab", "files": ["lib"]}', "an object for files, found a list"),
+        ('{"version": "2.30.7", "wheel_sha256": "ab", "files": {"../../x": "cd"}}', "files below its folder, found ../../x"),
+        ('{"version": "2.30.7", "wheel_sha256": "ab", "files": {"/etc/passwd": "cd"}}', "files below its folder, found /etc/passwd"),
+    ],
+)
+@pytest.mark.parametrize("options", [{}, {"version": "2.28.9"}, {"state": "absent"}, {"source": "apt"}])
+def test_a_damaged_record_of_a_version_is_refused(node: Node, options: dict[str, Any], content: str, wrong: str) -> None:
+    go(node)
+    record = node.prefix / "2.30.7" / "gb10.json"
+    record.write_text(content)
+    assert forbidden(node, **options) == f"{record} - expected {wrong}. Move {record.parent} away, then run again."
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"added": []}', '{"added": "libnccl2", "held": []}'])
+@pytest.mark.parametrize("options", [{"state": "absent"}, {"source": "apt", "version": "2.28.9"}])
+def test_a_damaged_note_on_packages_is_refused(node: Node, options: dict[str, Any], content: str) -> None:
+    go(node, source="apt")
+    note = node.prefix / "apt.json"
+    note.write_text(content)
+    packages = dict(node.packages)
+    fix = "Remove it, and see to libnccl2 and libnccl-dev by hand: which of them were there before can not be told any more."
+    text = forbidden(node, **options)
+    assert text.startswith(f"{note} - expected ") and text.endswith(f". {fix}")
+    assert node.packages == packages
 
 
 def test_all_refusals_are_shown_at_once(node: Node) -> None:

@@ -39,6 +39,13 @@ def test_a_refusal_is_the_modules_message(tmp_path: Path, capsys: pytest.Capture
     assert (result["failed"], result["msg"]) == (True, "version - expected X.Y.Z as in 2.30.7, found latest. Name one exact release of NCCL.")
 
 
+def test_a_damaged_record_is_the_modules_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "2.30.7").mkdir()
+    (tmp_path / "2.30.7" / "gb10.json").write_text("{}")
+    result = answer(nccl_library, capsys, prefix=str(tmp_path), state="absent")
+    assert result["msg"] == f"{tmp_path}/2.30.7/gb10.json - expected version, found nothing. Move {tmp_path}/2.30.7 away, then run again."
+
+
 def test_what_the_system_refuses_is_the_modules_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
     result = answer(nccl_library, capsys, prefix=str(tmp_path / "file" / "nccl"), source="file", wheel=str(tmp_path / "file"), loader=False)

@@ -283,6 +283,20 @@ def test_a_block_that_does_not_end_is_refused(node: Node) -> None:
     assert snapshot(node.root, times=True) == before
 
 
+def test_a_damaged_record_is_refused(cluster: Cluster) -> None:
+    cluster.run()
+    node = cluster.nodes["spark-1"]
+    node.home.record.write_text(f"{node.home.ssh}\n\0garbage\n")
+    before = snapshot(node.root)
+    fix = "Remove it: absent then leaves the files and folders of the home that are empty without our lines."
+    for do in (lambda check: node.leave(check_mode=check), lambda check: node.know(["spark-1"], [peer(1)], check_mode=check)):
+        for check_mode in (True, False):
+            with pytest.raises(MeshError) as failure:
+                do(check_mode)
+            assert str(failure.value) == f"{node.home.record} - expected one path a line, found '\\x00garbage'. {fix}"
+            assert snapshot(node.root) == before
+
+
 def test_without_root_the_hosts_file_is_refused_before_anything_is_written(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     user = os.geteuid() or 1000
     node.home = Home(Account("nvidia", user, user, node.home.account.home))
