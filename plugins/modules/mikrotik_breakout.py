@@ -48,7 +48,9 @@ options:
     choices: [present, absent]
     default: present
   link_wait:
-    description: Seconds to wait for the links after a change.
+    description:
+      - Seconds to wait for the links after a change. A leg that is not as planned then is warned of.
+      - With V(0) nothing is said of links, because a cage that restarts, or a node whose port is down, has none yet.
     type: int
     default: 30
 seealso:
@@ -106,9 +108,9 @@ legs:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _breakout
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _breakout, _wishes
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._argspec import access_of, care_of, change_argument_spec
-from ansible_collections.gb10.cluster.plugins.module_utils._routeros._change import Wish, fulfil
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._change import fulfil
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._login import connect
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._session import SwitchError
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._state import wait_for_links
@@ -118,23 +120,14 @@ def split(params: dict, check_mode: bool) -> tuple[dict, list[str]]:
     """Do it. Returns the result and the warnings."""
     access = access_of(params)
     name = access.name
-    cages, misunderstood = _breakout.understand(name, params["cages"], params["state"] == "present")
-    if misunderstood:
-        raise SwitchError("\n".join(misunderstood))
-    want = _breakout.Want(cages, list(params["legs"]))
-    wish = Wish(
-        menus={_breakout.ETHERNET: False},
-        groups=lambda menus: _breakout.groups(menus, want),
-        view=lambda menus: _breakout.view(menus, want),
-        refusals=lambda menus, address: _breakout.refusals(name, menus, want, address),
-    )
-    result = fulfil(lambda: connect(access), wish, check_mode, care_of(params))
+    want = _wishes.breakout_want(name, params["cages"], params["legs"], params["state"] == "present")
+    result = fulfil(lambda: connect(access), _wishes.breakout(name, want), check_mode, care_of(params))
     expected = params["state"] == "present" and not check_mode
     patience = params["link_wait"] if result.returned["changed"] and expected else 0
     try:
         ports = _breakout.addresses(result.menus, want)
         legs = _breakout.report(wait_for_links(result.session, ports, lambda found: _breakout.all_as_planned(found, want), patience), want)
-        told = _breakout.link_warnings(name, legs, want) if expected else []
+        told = _breakout.link_warnings(name, legs, want) if expected and params["link_wait"] else []
         result.session.close()
     except SwitchError as error:
         legs, told = {}, [f"{error} The change is made; the links were not seen."]

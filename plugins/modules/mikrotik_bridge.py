@@ -106,9 +106,10 @@ export:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _bridge, _bridge_checks
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _wishes
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._argspec import access_of, care_of, change_argument_spec
-from ansible_collections.gb10.cluster.plugins.module_utils._routeros._change import Wish, device_of, fulfil
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._bridge import USUAL_L2MTU
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._change import fulfil
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._login import connect
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._session import SwitchError
 
@@ -116,24 +117,8 @@ from ansible_collections.gb10.cluster.plugins.module_utils._routeros._session im
 def bridge(params: dict, check_mode: bool) -> tuple[dict, list[str]]:
     """Do it. Returns the result and the warnings."""
     access = access_of(params)
-    name, legs = access.name, params["legs"]
-    trunks = [leg for leg, end in legs.items() if (end or {}).get("switch")]
-    bonds = [leg for leg, end in legs.items() if (end or {}).get("bond")]
-    want = _bridge.Want(list(params["cages"]), list(legs), trunks, params["bridge"], params["vlan"], params["l2mtu"], params["state"] == "present")
-
-    def warn(menus: dict, address: str) -> list[str]:
-        resizes = any(group.title == "l2mtu" for group in _bridge.groups(menus, want))
-        return _bridge_checks.warnings(name, menus, want, address, device_of(menus).group, resizes)
-
-    wish = Wish(
-        menus=_bridge.MENUS,
-        groups=lambda menus: _bridge.groups(menus, want),
-        view=lambda menus: _bridge.view(menus, want),
-        refusals=lambda menus, address: _bridge_checks.refusals(name, menus, want, bonds),
-        warnings=warn,
-        problems=lambda menus: _bridge_checks.problems(name, menus, want),
-        more=lambda reader, menus: {_bridge.MONITOR: [reader.monitor(_bridge.PORT, row[".id"]) for row in _bridge.running_trunks(menus, want)]},
-    )
+    wish = _wishes.bridge(
+        access.name, params["cages"], params["legs"], params["bridge"], params["vlan"], params["l2mtu"], params["state"] == "present")
     result = fulfil(lambda: connect(access), wish, check_mode, care_of(params))
     result.session.close()
     return result.returned, result.warnings
@@ -145,7 +130,7 @@ def main() -> None:
         **change_argument_spec(),
         "cages": {"type": "dict", "required": True},
         "legs": {"type": "dict", "required": True},
-        "l2mtu": {"type": "int", "default": 9216},
+        "l2mtu": {"type": "int", "default": USUAL_L2MTU},
         "bridge": {"type": "str"},
         "vlan": {"type": "int"},
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},

@@ -28,6 +28,21 @@ options:
     elements: str
     choices: [link, rstp, hosts, qos, safe_mode]
     default: [link, rstp, hosts, qos, safe_mode]
+  wanted:
+    description:
+      - What the switch should be, C(fabric_plan.switches[NAME]); C(due) then tells what M(gb10.cluster.mikrotik_breakout),
+        M(gb10.cluster.mikrotik_bridge) and M(gb10.cluster.mikrotik_roce) have to do, without a login for each of them.
+    type: dict
+  state:
+    description: Whether O(wanted) is to be made, or what was made is to be taken back.
+    type: str
+    choices: [present, absent]
+    default: present
+  foreign:
+    description: As O(gb10.cluster.mikrotik_roce#module:foreign).
+    type: str
+    choices: [refuse, adopt]
+    default: refuse
 seealso:
   - module: gb10.cluster.mikrotik_breakout
   - module: gb10.cluster.mikrotik_bridge
@@ -47,6 +62,14 @@ EXAMPLES = r"""
     host: 192.168.10.2
     private_key_file: ~/.ssh/id_switch
     gather: [hosts]
+  register: switch
+
+- name: Tell what is missing on a switch for the plan
+  gb10.cluster.mikrotik_info:
+    host: 192.168.10.2
+    private_key_file: ~/.ssh/id_switch
+    gather: []
+    wanted: "{{ fabric_plan.switches.crs812 }}"
   register: switch
 """
 
@@ -101,6 +124,13 @@ mikrotik:
       type: dict
       returned: always
       sample: {enabled: false, holder: nobody}
+    due:
+      description:
+        - With O(wanted), why that can not be, else the commands that each module would send, and what the owner should know of those that
+          have none to send.
+      type: dict
+      returned: always
+      sample: {refusals: [], warnings: [], breakout: [], bridge: ["/interface/ethernet set *B,*C,*D,*E l2mtu=9216"], roce: []}
     missing:
       description: Menus that could not be read, and what the switch said.
       type: dict
@@ -110,7 +140,7 @@ mikrotik:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _device, _facts, _safe_mode
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _device, _facts, _safe_mode, _wishes
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._argspec import access_of, connection_argument_spec
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._login import connect
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._session import Session, SwitchError
@@ -119,9 +149,9 @@ from ansible_collections.gb10.cluster.plugins.module_utils._routeros._state impo
 GATHER = ["link", "rstp", "hosts", "qos", "safe_mode"]
 
 
-def collect(session: Session, gather: list[str]) -> tuple[dict, list[str]]:
+def collect(session: Session, params: dict) -> tuple[dict, list[str]]:
     """The facts of a switch, and what its owner should know."""
-    reader = Reader(session)
+    reader, gather, wanted = Reader(session), params["gather"], params["wanted"]
     device = reader.device()
     ports = reader.ports(links="link" in gather, roles="rstp" in gather, hosts="hosts" in gather)
     holder = _safe_mode.state(session) if "safe_mode" in gather else _safe_mode.SafeMode(False, False, "nobody")
@@ -133,6 +163,7 @@ def collect(session: Session, gather: list[str]) -> tuple[dict, list[str]]:
         "hosts": _facts.hosts(ports),
         "qos": _facts.qos(reader.qos()) if "qos" in gather else {},
         "safe_mode": {"enabled": holder.enabled, "holder": holder.holder},
+        "due": {} if wanted is None else _wishes.due_of_plan(reader, device, wanted, params["state"] == "present", params["foreign"] == "adopt"),
         "missing": reader.missing,
     }
     return facts, [*_device.warnings(session.name, device), *reader.missing.values()]
@@ -140,11 +171,17 @@ def collect(session: Session, gather: list[str]) -> tuple[dict, list[str]]:
 
 def main() -> None:
     """Log in, read, return."""
-    spec = {**connection_argument_spec(), "gather": {"type": "list", "elements": "str", "choices": GATHER, "default": GATHER}}
+    spec = {
+        **connection_argument_spec(),
+        "gather": {"type": "list", "elements": "str", "choices": GATHER, "default": GATHER},
+        "wanted": {"type": "dict"},
+        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        "foreign": {"type": "str", "choices": ["refuse", "adopt"], "default": "refuse"},
+    }
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
     try:
         session = connect(access_of(module.params))
-        facts, warnings = collect(session, module.params["gather"])
+        facts, warnings = collect(session, module.params)
         session.close()
     except SwitchError as error:
         module.fail_json(msg=str(error))

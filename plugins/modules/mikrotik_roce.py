@@ -106,9 +106,9 @@ export:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _qos, _qos_checks, _qos_view
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _qos, _qos_checks, _qos_view, _wishes
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._argspec import access_of, care_of, change_argument_spec
-from ansible_collections.gb10.cluster.plugins.module_utils._routeros._change import Wish, device_of, fulfil
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._change import device_of, fulfil
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._login import connect
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._session import SwitchError
 
@@ -116,24 +116,11 @@ from ansible_collections.gb10.cluster.plugins.module_utils._routeros._session im
 def roce(params: dict, check_mode: bool) -> tuple[dict, list[str]]:
     """Do it. Returns the result and the warnings."""
     access = access_of(params)
-    name = access.name
-
-    def want_of(menus: dict) -> _qos.Want:
-        return _qos_view.want(menus, params["level"], list(params["cages"]), params["legs"], params["foreign"] == "adopt")
-
-    wish = Wish(
-        menus=_qos_view.MENUS,
-        groups=lambda menus: _qos.groups(device_of(menus), _qos_view.have(menus), want_of(menus)),
-        view=lambda menus: _qos_view.view(menus, want_of(menus)),
-        refusals=lambda menus, address: _qos_checks.refusals(name, device_of(menus), _qos_view.have(menus), want_of(menus)),
-        warnings=lambda menus, address: _qos_checks.warnings(name, device_of(menus), want_of(menus)),
-        problems=lambda menus: _qos_checks.problems(name, _qos_view.have(menus), want_of(menus)),
-        optional=_qos_view.OPTIONAL,
-    )
+    wish = _wishes.roce(access.name, params["level"], params["cages"], params["legs"], params["foreign"] == "adopt")
     result = fulfil(lambda: connect(access), wish, check_mode, care_of(params))
     result.session.close()
     if params["level"] == "none" and result.returned["changed"]:
-        return result.returned, result.warnings + _qos_checks.kept(name, device_of(result.menus), _qos_view.have(result.menus))
+        return result.returned, result.warnings + _qos_checks.kept(access.name, device_of(result.menus), _qos_view.have(result.menus))
     return result.returned, result.warnings
 
 

@@ -23,6 +23,9 @@ MENUS = {BRIDGE: False, PORT: False, ETHERNET: False, INTERFACE: False, _vlan.VL
 OURS = "gb10.cluster"
 """Comment by which what we added is known again."""
 
+USUAL_L2MTU = 9216
+"""L2 MTU of the fabric's lanes in bytes where the plan does not say; the value of most published configurations for frames of 9000."""
+
 FACTORY_L2MTU = 1584
 """L2 MTU of a new switch in bytes."""
 

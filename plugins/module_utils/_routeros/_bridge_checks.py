@@ -13,16 +13,12 @@ from ._rows import Row, flag, number
 Menus = dict[str, list[Row]]
 
 
-def refusals(name: str, menus: Menus, want: Want, bonds: list[str]) -> list[str]:
-    """Everything that can not be. ``name`` is how messages call the switch; ``bonds``: legs that the plan wants bundled."""
+def refusals(name: str, menus: Menus, want: Want) -> list[str]:
+    """Everything that can not be. ``name`` is how messages call the switch."""
     known = {str(row.get("default-name")) for row in menus[ETHERNET]}
     refused = [
         message(f"{name}: port {port}", "a port of this switch", "none of that name", "Correct fabric_cables.")
         for port in dict.fromkeys([*want.legs, *lanes(want)]) if port not in known
-    ]
-    refused += [
-        message(f"{name}: leg {leg}", "one cable between two switches", "a bond", "Take the second cable out; bonds are not made yet.")
-        for leg in bonds
     ]
     if want.bridge and bridge_of(menus, want) is None:
         there = ", ".join(str(row.get("name")) for row in menus[BRIDGE]) or "none"

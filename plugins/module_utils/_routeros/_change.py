@@ -12,7 +12,7 @@ from . import _device
 from ._command import Command, Group
 from ._management import MENUS as MANAGEMENT_MENUS
 from ._rows import Row
-from ._session import Session, SwitchError
+from ._session import ConnectionLost, Session, SwitchError
 from ._state import Reader
 from ._transaction import Care, Outcome, Switch, Task, converge
 
@@ -22,6 +22,8 @@ Menus = dict[str, list[Row]]
 Texts = Callable[[Menus], list[str]]
 
 DEVICE_MENUS = {"/system/resource": True, "/system/routerboard": True, "/interface/ethernet/switch": False, "/system/package": False}
+COMMON_MENUS = {**DEVICE_MENUS, **MANAGEMENT_MENUS}
+
 OPTIONAL = ("/system/routerboard",)
 """Menus that may be missing. Any other that can not be read is an error: taken for empty, it would lead to wrong commands."""
 
@@ -60,34 +62,54 @@ def fulfil(connect: Callable[[], Session], wish: Wish, check_mode: bool, care: C
     :raises SwitchError: with every refusal, or with what went wrong; then nothing was changed.
     """
     switch = Switch(connect)
-    everything = {**DEVICE_MENUS, **MANAGEMENT_MENUS, **wish.menus}
-
-    def read(session: Session, known: Menus, menus: dict[str, bool]) -> Menus:
-        reader = Reader(session)
-        found = {**known, **{path: reader.rows(path, singleton) for path, singleton in menus.items()}}
-        found |= wish.more(reader, found)
-        unread = [text for path, text in reader.missing.items() if path not in (*OPTIONAL, *wish.optional)]
-        if unread:
-            raise SwitchError("\n".join(unread))
-        return found
-
-    before = read(switch.session, {}, everything)
-    found = device_of(before)
-    refused = _device.refusals(switch.name, found) or wish.refusals(before, switch.session.address)
+    before = read(Reader(switch.session), {**COMMON_MENUS, **wish.menus}, wish)
+    refused = _device.refusals(switch.name, device_of(before)) or wish.refusals(before, switch.session.address)
     if refused:
         switch.session.close()
         raise SwitchError("\n".join(refused))
-    task = Task(lambda session: read(session, before, wish.menus), wish.groups, wish.problems)
+    task = Task(lambda session: {**before, **read(Reader(session), wish.menus, wish)}, wish.groups, wish.problems)
     try:
         outcome = converge(switch, task, check_mode, care, before)
     except SwitchError:
         switch.session.drop()
         raise
     after = predict(before, wish.groups(before)) if check_mode else outcome.after
-    warnings = _device.warnings(switch.name, found) + wish.warnings(before, switch.session.address)
+    warnings = _device.warnings(switch.name, device_of(before)) + wish.warnings(before, switch.session.address)
     if not outcome.commands:
         warnings += wish.problems(before)
     return Result(_returned(outcome, wish.view(before), wish.view(after)), warnings, switch.session, after)
+
+
+def read(reader: Reader, menus: dict[str, bool], wish: Wish) -> Menus:
+    """Read menus (path -> whether it holds a single record) for a wish, and what these tell that it needs. Raises :class:`SwitchError`."""
+    found = {path: reader.rows(path, singleton) for path, singleton in menus.items()}
+    found |= wish.more(reader, found)
+    unread = [text for path, text in reader.missing.items() if path in found and path not in (*OPTIONAL, *wish.optional)]
+    if unread:
+        raise SwitchError("\n".join(unread))
+    return found
+
+
+def due(reader: Reader, wishes: dict[str, Wish]) -> dict[str, Any]:
+    """What wishes take, looked at with one login: the commands that are missing by the wish's name, and every refusal, as ``refusals``.
+
+    ``warnings`` are of those wishes that nothing is missing for; who fulfils one is told its warnings then.
+    """
+    session = reader.session
+    told: dict[str, Any] = {"refusals": [], "warnings": [], **{name: [] for name in wishes}}
+    for name, wish in wishes.items():
+        try:
+            menus = read(reader, {**COMMON_MENUS, **wish.menus}, wish)
+            refused = _device.refusals(session.name, device_of(menus)) or wish.refusals(menus, session.address)
+        except ConnectionLost:
+            raise
+        except SwitchError as error:
+            refused = str(error).split("\n")
+        told["refusals"] += [text for text in refused if text not in told["refusals"]]
+        if not refused:
+            told[name] = [command.text for group in wish.groups(menus) for command in group.commands]
+            told["warnings"] += [] if told[name] else wish.warnings(menus, session.address) + wish.problems(menus)
+    return told
 
 
 def device_of(menus: Menus) -> _device.Device:

@@ -102,6 +102,13 @@ def refusals(name: str, found: Device) -> list[str]:
     return refused
 
 
+def refuse_model(name: str, found: Device, model: str | None) -> list[str]:
+    """Another switch than the plan has. A switch that does not tell its model is believed."""
+    if not model or not found.model or found.model.upper().startswith(model.strip().upper()):
+        return []
+    return [message(f"{name}: model", model, found.model, "Correct fabric_switch_model, or ansible_host: this may be another switch.")]
+
+
 def warnings(name: str, found: Device) -> list[str]:
     """What the owner of this switch should know, although it works."""
     told = []

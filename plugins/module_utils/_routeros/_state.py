@@ -18,21 +18,25 @@ from ._session import ConnectionLost, Session, SwitchError
 
 
 class Reader:
-    """Reads menus of one session; one that this switch does not have, or that the user may not read, is empty and noted in ``missing``."""
+    """Looks at a switch once: a menu is read when it is first asked for. One that this switch does not have, or that the user may not read,
+    is empty and noted in ``missing``."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self.missing: dict[str, str] = {}
+        self._rows: dict[str, list[Row]] = {}
 
     def rows(self, menu: str, singleton: bool = False) -> list[Row]:
         """Rows of a menu, or none. Raises :class:`ConnectionLost` only."""
-        try:
-            return self.session.rows(menu, singleton)
-        except ConnectionLost:
-            raise
-        except SwitchError as error:
-            self.missing[menu] = str(error)
-            return []
+        if menu not in self._rows:
+            try:
+                self._rows[menu] = self.session.rows(menu, singleton)
+            except ConnectionLost:
+                raise
+            except SwitchError as error:
+                self.missing[menu] = str(error)
+                self._rows[menu] = []
+        return self._rows[menu]
 
     def record(self, menu: str) -> Row:
         """The one record of a menu, or an empty one."""

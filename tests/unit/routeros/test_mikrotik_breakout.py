@@ -177,8 +177,12 @@ def test_a_leg_that_is_not_as_planned_is_a_warning(run, plug, said):
     bench = Bench()
     if plug:
         bench.machine.plugs["qsfp56-dd-1"] = plug
-    result = run(mikrotik_breakout, bench, cages=TWO, legs={"qsfp56-dd-1-1": {}}, **NO_WAIT)
+    result = run(mikrotik_breakout, bench, cages=TWO, legs={"qsfp56-dd-1-1": {}}, link_wait=1)
     assert result["changed"] and result["warnings"] == [said]
+
+
+def test_nothing_is_said_of_links_that_nobody_waited_for(run):
+    assert run(mikrotik_breakout, Bench(), cages=TWO, **NO_WAIT)["warnings"] == []
 
 
 def test_a_cage_that_restarts_is_waited_for(run):

@@ -231,12 +231,10 @@ def test_a_leg_that_the_cpu_forwards_undoes_the_change_and_is_warned_of_without_
         ([], {"bridge": "fabric"}, "sw: bridge fabric - expected a bridge of this switch (bridge), found none of that name. "
          "Correct fabric_switch_bridge, or leave it out."),
         ([], {"l2mtu": 9600}, "sw: l2mtu of qsfp56-dd-1 - expected at most 9570, found 9600. Lower fabric_mtu."),
-        ([], {"legs": {"qsfp56-dd-1-1": {"switch": "other", "bond": "802.3ad"}}},
-         "sw: leg qsfp56-dd-1-1 - expected one cable between two switches, found a bond. Take the second cable out; bonds are not made yet."),
         ([], {"legs": {"qsfp56-dd-9-1": {}}},
          "sw: port qsfp56-dd-9-1 - expected a port of this switch, found none of that name. Correct fabric_cables."),
     ],
-    ids=["a second bridge", "no such bridge", "too large", "a bond", "no such leg"],
+    ids=["a second bridge", "no such bridge", "too large", "no such leg"],
 )
 def test_what_can_not_be_is_refused_and_nothing_touched(run, lines, options, said):
     bench = a_bench()
