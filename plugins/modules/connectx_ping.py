@@ -100,7 +100,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.gb10.cluster.plugins.module_utils import _ping
 from ansible_collections.gb10.cluster.plugins.module_utils._command import run
-from ansible_collections.gb10.cluster.plugins.module_utils._connectx._argspec import slice_argument_spec
+from ansible_collections.gb10.cluster.plugins.module_utils._connectx._argspec import slice_argument_spec, slice_errors
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._machine import Machine
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._sysfs import discover
 
@@ -116,6 +116,9 @@ def main() -> None:
     """Run the module."""
     spec = {**slice_argument_spec(), "peers": {"type": "list", "elements": "dict", "required": True, "options": PEER}}
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
+    wrong = slice_errors(module.params["ports"], module.params["interfaces"])
+    if wrong:
+        module.fail_json(msg="\n".join(wrong))
     if module.check_mode:
         module.exit_json(changed=False, paths=[], reason="check mode, the links of the plan may not exist yet")
     interfaces, _problems = discover(Machine(), module.params["interfaces"])

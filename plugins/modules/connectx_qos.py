@@ -104,8 +104,9 @@ def main() -> None:
         "traffic_class": {"type": "int", "default": 106},
     }
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
-    known, missing = rails(Machine(), module.params)
-    errors = interface_errors(module.params["interfaces"]) + (missing if module.params["level"] != "none" else [])
+    errors = interface_errors(module.params["interfaces"])
+    known, missing = rails(Machine(), module.params) if not errors else ({}, [])
+    errors += missing if module.params["level"] != "none" else []
     if errors:
         module.fail_json(msg="\n".join(errors))
     try:

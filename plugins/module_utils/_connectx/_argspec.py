@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from typing import Any
 
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
@@ -18,6 +19,23 @@ def slice_argument_spec() -> dict[str, dict[str, Any]]:
         "interfaces": {"type": "dict", "default": {}},
         "ipv6_link_local": {"type": "bool", "default": False},
     }
+
+
+def slice_errors(ports: dict[str, Any], interfaces: dict[str, Any]) -> list[str]:
+    """What is wrong with the options ``ports`` and ``interfaces``: something else than the plan has there."""
+    fix = "Give the ports of fabric_plan.nodes[inventory_hostname] as they are."
+    expected = "a list of rails with rail, address, prefix and subnet each"
+    found = {port: planned.get("rails") if isinstance(planned, dict) else planned for port, planned in ports.items()}
+    wrong = [port for port, rails in found.items() if not isinstance(rails, list) or not all(_is_rail(rail) for rail in rails)]
+    return [message(f"{port}: rails", expected, repr(found[port]), fix) for port in wrong] + interface_errors(interfaces)
+
+
+def _is_rail(rail: Any) -> bool:
+    """Whether this is a rail of the plan with an IPv4 address."""
+    try:
+        return rail["rail"] in (0, 1) and isinstance(rail["subnet"], int) and ipaddress.ip_interface(f"{rail['address']}/{rail['prefix']}").version == 4
+    except (LookupError, TypeError, ValueError):
+        return False
 
 
 def interface_errors(interfaces: dict[str, Any]) -> list[str]:

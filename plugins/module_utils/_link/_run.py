@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypedDict
 
 from ansible_collections.gb10.cluster.plugins.module_utils import _netplan, _records, _rollback
+from ansible_collections.gb10.cluster.plugins.module_utils._connectx._argspec import slice_errors
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._names import ROLLBACK_DIR
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._types import Connectx
 from ansible_collections.gb10.cluster.plugins.module_utils._link import _apply, _arming, _backends, _change, _desired, _record, _refusals
@@ -57,6 +58,9 @@ def run(machine: Machine, options: Options, check_mode: bool, collect: Callable[
 
     :param collect: reads the facts of this machine, given the names of renamed devices.
     """
+    wrong = slice_errors(options["ports"], options["interfaces"])
+    if wrong:
+        raise Refused(wrong)
     try:
         with machine.locked(_arming.LOCK, BUSY, create=not check_mode) as alone:
             if not alone:

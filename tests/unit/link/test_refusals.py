@@ -82,10 +82,14 @@ TABLE: list[tuple[str, Any, Any, list[str]]] = [
         ["confirm_timeout - expected 15 to 3600 seconds, found 5. 60 is enough for a login over a slow network."],
     ),
     (
-        "no slice", nothing, options(ports={"p0": {"rails": [{"rail": 0, "address": "10.0.0.300", "prefix": 24}, {"rail": 1}]}}),
-        ["p0: rails - expected rail 0 and rail 1 with an IPv4 address and a prefix each, "
-         "found [{'rail': 0, 'address': '10.0.0.300', 'prefix': 24}, {'rail': 1}]. "
-         "Give the ports of fabric_plan.nodes[inventory_hostname] as they are."],
+        "half a slice", nothing, options(ports={"p0": {"rails": slice_of("p0")["p0"]["rails"][1:]}}),
+        ["p0: rails - expected rail 0 and rail 1, found [1]. Give the ports of fabric_plan.nodes[inventory_hostname] as they are."],
+    ),
+    (
+        "no slice", nothing, options(ports={"p0": {"rails": [{"rail": 0, "address": "10.0.0.300", "prefix": 24}]}}, interfaces={"p1": ["a"]}),
+        ["p0: rails - expected a list of rails with rail, address, prefix and subnet each, "
+         "found [{'rail': 0, 'address': '10.0.0.300', 'prefix': 24}]. Give the ports of fabric_plan.nodes[inventory_hostname] as they are.",
+         "interfaces.p1 - expected two device names, rail 0 first, found ['a']. Write them as in the plan, p0: [aerial00, aerial02]."],
     ),
     (
         "management", management, options(),

@@ -18,11 +18,11 @@ PORTS = {"p0": {"peer": {"node": "b", "port": "p0"}, "speed": "200G", "rails": [
 PEERS = [{"peer": "b", "subnet": 0, "address": "10.77.0.2", "mac": "4e:35:35:92:b8:95"}]
 
 
-def returned(capsys: pytest.CaptureFixture[str], **arguments: Any) -> dict[str, Any]:
+def returned(capsys: pytest.CaptureFixture[str], rc: int = 0, **arguments: Any) -> dict[str, Any]:
     """Run the module and return what it prints."""
     with patch_module_args({"ports": PORTS, "mtu": 9000, "peers": PEERS, **arguments}), pytest.raises(SystemExit) as end:
         connectx_ping.main()
-    assert end.value.code == 0
+    assert end.value.code == rc
     result: dict[str, Any] = json.loads(capsys.readouterr().out)
     return result
 
@@ -39,3 +39,19 @@ def test_check_mode_sends_nothing_and_says_why(capsys: pytest.CaptureFixture[str
     monkeypatch.setattr(_ping, "measure", lambda planned, run: pytest.fail("a ping in check mode"))
     result = returned(capsys, _ansible_check_mode=True)
     assert (result["changed"], result["paths"], result["reason"]) == (False, [], "check mode, the links of the plan may not exist yet")
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+@pytest.mark.parametrize(
+    "given, text",
+    [
+        ({"interfaces": {"p0": "aerial00"}}, "interfaces.p0 - expected two device names, rail 0 first, found 'aerial00'. Write them as in the plan, "),
+        ({"interfaces": {"p0": None}}, "interfaces.p0 - expected two device names, rail 0 first, found None. "),
+        ({"ports": {"p0": None}}, "p0: rails - expected a list of rails with rail, address, prefix and subnet each, found None. "),
+        ({"ports": {"p0": {"rails": [{"rail": 0}]}}}, "p0: rails - expected a list of rails with rail, address, prefix and subnet each, found [{"),
+        ({"ports": {"p0": {"rails": ["rail 0"]}}}, "p0: rails - expected a list of rails with rail, address, prefix and subnet each, found ['rail 0']. "),
+    ],
+)
+def test_what_is_not_of_the_plan_is_refused(capsys: pytest.CaptureFixture[str], check_mode: bool, given: dict[str, Any], text: str) -> None:
+    result = returned(capsys, rc=1, _ansible_check_mode=check_mode, **given)
+    assert result["msg"].startswith(text)

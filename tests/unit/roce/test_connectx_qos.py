@@ -11,6 +11,7 @@ import pytest
 import yaml
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.gb10.cluster.plugins.module_utils._roce._host import QosError, Result
+from ansible_collections.gb10.cluster.plugins.module_utils._connectx._sysfs import discover
 from ansible_collections.gb10.cluster.plugins.modules import connectx_qos
 
 PORTS = {"p0": {"peer": {"switch": "crs812", "leg": "qsfp56-dd-1-1"}, "speed": "200G", "rails": []}}
@@ -54,6 +55,14 @@ def test_a_port_without_rails_is_refused(module, monkeypatch):
     monkeypatch.setattr(connectx_qos, "discover", lambda machine, interfaces: ({"p0": {0: "enp1s0f0np0"}}, []))
     result = module(ports=PORTS, level="ecn")
     assert (result["failed"], result["msg"]) == (True, "p0 rail 1: interface - expected one, found none. Plug the cable in and reboot.")
+
+
+@pytest.mark.parametrize("names", [None, "aerial00", ["aerial00"], 5])
+def test_names_that_are_not_of_the_plan_are_refused_before_anything_is_looked_for(module, monkeypatch, names):
+    monkeypatch.setattr(connectx_qos, "discover", discover)
+    result = module(ports=PORTS, interfaces={"p0": names}, level="ecn")
+    fix = "Write them as in the plan, p0: [aerial00, aerial02]."
+    assert result["msg"] == f"interfaces.p0 - expected two device names, rail 0 first, found {names!r}. {fix}"
 
 
 def test_a_failure_is_told_without_a_traceback(module, monkeypatch):
