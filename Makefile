@@ -23,6 +23,7 @@ GATE := PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" ANSIBLE_COLLECTIONS_PATH="$(CURDIR)/
 
 JOBS ?= $(shell nproc)
 TOPOLOGY ?= two_node_direct
+NODES ?=
 
 # in the order they begin: what fails fast comes first, what takes long begins early enough to run beside the rest
 GATES := house changelog unit types lint sanity unit-next docs sanity-next build importer install-test
@@ -121,14 +122,14 @@ $(SCENARIOS): molecule-%: $(MAIN)/.made tree lab-setup
 
 # --- to look at ---
 
-lab: $(MAIN)/.made tree lab-setup ## TOPOLOGY=two_node_direct: a simulated cluster, set up twice
-	@PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" ANSIBLE_COLLECTIONS_PATH="$(CURDIR)/.build/dev" tests/gates/lab.sh $(TOPOLOGY)
+lab: $(MAIN)/.made tree lab-setup ## a simulated cluster, set up twice; TOPOLOGY=$(TOPOLOGY), or another one with NODES=number
+	@PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" ANSIBLE_COLLECTIONS_PATH="$(CURDIR)/.build/dev" tests/gates/lab.sh $(TOPOLOGY) $(NODES)
 
 lab-down: $(MAIN)/.made ## takes the lab of `make lab` down
 	@PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" python tests/lab/lab.py down
 
-bench: $(MAIN)/.made tree lab-setup ## time and remote executions of a first and a second run
-	@PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" ANSIBLE_COLLECTIONS_PATH="$(CURDIR)/.build/dev" PYTHONPATH=tests/gates:.build/dev python tests/bench/bench.py --topology $(TOPOLOGY)
+bench: $(MAIN)/.made tree lab-setup ## time and remote executions of a first and a second run; TOPOLOGY and NODES as for lab, NODES="2 4 8" as well
+	@PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" ANSIBLE_COLLECTIONS_PATH="$(CURDIR)/.build/dev" PYTHONPATH=tests/gates:.build/dev python tests/bench/bench.py --topology $(TOPOLOGY) $(patsubst %,--nodes %,$(NODES))
 
 clean: ## removes what make made in the checkout
 	rm -rf .build .venv .venv-2.21 .mypy_cache .hypothesis .ansible

@@ -4,7 +4,7 @@
 """How long a topology's playbook takes and how often it goes to a node, in the lab, beside gathering facts alone.
 
 Each round starts a lab of its own from nothing and does, in this order: facts (not measured, to warm the caches of both ends), facts,
-first run, second run, facts; so both ends of a round say how busy the machine was. Every measured run logs in anew: it has a folder of
+cabling (the playbook ``discover``, before any address exists), first run, second run, facts; so both ends of a round say how busy the machine was. Every measured run logs in anew: it has a folder of
 its own for the masters of its connections. The time is from the start of ``ansible-playbook`` to its end; the table shows medians.
 
 An execution is one start of ssh or sftp towards a node (see ``count.sh``): a module that runs by pipelining is one, a file that
@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import recap
+import sample
 from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._build import make_plan
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -36,9 +37,15 @@ HERE = Path(__file__).resolve().parent
 LAB = [sys.executable, str(REPOSITORY / "tests/lab/lab.py")]
 PROGRAMS = ("ssh", "sftp")
 FACTS = str(HERE / "facts.yml")
+DISCOVER = "discover"
+BLIND = ("switched_fabric",)
+"""Topologies whose cables carry nothing before the first run."""
+LARGE = 1000
+"""Nodes of the fabric that is only planned."""
 
 # (what, run, quantity, most it should be)
 AIMS = (
+    ("seconds until the whole cabling is known", "cabling", "median", 5.0),
     ("second run / facts only", "second", "ratio", 4.0),
     ("executions per node in the second run", "second", "executions", 15),
 )
@@ -97,11 +104,12 @@ def run(playbook: str, inventory: Path, names: dict[str, str]) -> tuple[Measured
         return Measured(seconds, count(log.read_text(encoding="utf-8"), names)), done.stdout
 
 
-def measure(topology: str, rounds: int) -> dict[str, list[Measured]]:
+def measure(topology: str, inventory: Path, rounds: int) -> dict[str, list[Measured]]:
     """All runs of all rounds, by the kind of run."""
-    inventory = REPOSITORY / "inventories" / topology
     names = addresses(inventory)
-    runs: dict[str, list[Measured]] = {"facts": [], "first": [], "second": []}
+    before_links: dict[str, str] = {} if topology in BLIND else {"cabling": f"gb10.cluster.{DISCOVER}"}
+    playbooks = {**before_links, "first": f"gb10.cluster.{topology}", "second": f"gb10.cluster.{topology}"}
+    runs: dict[str, list[Measured]] = {kind: [] for kind in ("facts", *playbooks)}
     for number in range(1, rounds + 1):
         print(f"round {number} of {rounds}", flush=True)
         subprocess.run([*LAB, "down"], check=True)
@@ -109,8 +117,8 @@ def measure(topology: str, rounds: int) -> dict[str, list[Measured]]:
         run(FACTS, inventory, names)
         runs["facts"].append(run(FACTS, inventory, names)[0])
         output = ""
-        for kind in ("first", "second"):
-            measured, output = run(f"gb10.cluster.{topology}", inventory, names)
+        for kind, playbook in playbooks.items():
+            measured, output = run(playbook, inventory, names)
             runs[kind].append(measured)
         if any(recap.changes(output).values()):
             raise BenchError(f"{output}\nsecond run - expected changed=0 on every host, found the above. Repair that first.")
@@ -136,7 +144,7 @@ def plan_seconds(nodes: int) -> float:
     return min(taken)
 
 
-def report(topology: str, runs: dict[str, list[Measured]]) -> dict[str, Any]:
+def report(topology: str, nodes: int, runs: dict[str, list[Measured]]) -> dict[str, Any]:
     """The result as plain data: every single time (s), medians, ratios to facts alone, executions, and the aims with what was reached."""
     facts = statistics.median(one.seconds for one in runs["facts"])
     table = {
@@ -149,44 +157,50 @@ def report(topology: str, runs: dict[str, list[Measured]]) -> dict[str, Any]:
         }
         for kind, measured in runs.items()
     }
-    aims = [{"what": what, "at_most": most, "reached": table[kind][quantity]} for what, kind, quantity, most in AIMS]
-    return {"topology": topology, "simulated": True, "cores": os.cpu_count(), "runs": table, "aims": aims}
+    aims = [{"what": what, "at_most": most, "reached": table[kind][quantity]} for what, kind, quantity, most in AIMS if kind in table]
+    return {"topology": topology, "nodes": nodes, "simulated": True, "cores": os.cpu_count(), "runs": table, "aims": aims}
 
 
 def render(result: dict[str, Any]) -> str:
-    """The report as a table for the terminal."""
-    lines = [f"{result['topology']} in the lab (simulated), {result['cores']} cores, {len(result['runs']['first']['seconds'])} rounds, medians", ""]
+    """The report of one fabric as a table for the terminal."""
+    rounds = len(result["runs"]["first"]["seconds"])
+    lines = [f"{result['topology']}, {result['nodes']} nodes in the lab (simulated), {result['cores']} cores, {rounds} rounds, medians", ""]
     lines.append(f"{'run':<8} {'seconds':>8} {'/ facts':>8} {'executions per node':>20}")
     for kind, row in result["runs"].items():
         lines.append(f"{kind:<8} {row['median']:>8.2f} {row['ratio']:>8.2f} {row['executions']:>20}")
     lines.append("")
-    lines += [f"plan of {nodes} nodes: {seconds:.2f} s of processor time" for nodes, seconds in result["plan"].items()] + [""]
     for aim in result["aims"]:
         verdict = "reached" if aim["reached"] <= aim["at_most"] else "missed"
         lines.append(f"aim {verdict}: {aim['what']} {aim['reached']}, at most {aim['at_most']}")
-    return "\n".join(lines)
+    return "\n".join([*lines, ""])
 
 
 def main() -> int:
     """Measure, print the table, write the JSON; fails only when a run failed or the second one changed something."""
     parser = argparse.ArgumentParser(description="Time and remote executions of a topology's playbook in the lab.")
     parser.add_argument("--topology", default="two_node_direct")
+    parser.add_argument("--nodes", type=int, action="append", help="again for each number of nodes; without, what the sample has")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path, default=REPOSITORY / ".build/bench/result.json")
     options = parser.parse_args()
 
     os.environ["GB10_LAB"] = "bench"
     os.environ["ANSIBLE_CONFIG"] = "/var/tmp/gb10-lab/bench/ansible.cfg"
+    fabrics: list[dict[str, Any]] = []
     try:
-        result = {**report(options.topology, measure(options.topology, options.rounds)), "plan": {"1000": plan_seconds(1000)}}
-    except BenchError as error:
+        for number in options.nodes or [None]:
+            inventory = sample.find(options.topology, number)
+            runs = measure(options.topology, inventory, options.rounds)
+            fabrics.append(report(options.topology, len(addresses(inventory)), runs))
+        result = {"fabrics": fabrics, "plan_nodes": LARGE, "plan_seconds": plan_seconds(LARGE)}
+    except (BenchError, sample.NoSample) as error:
         print(error, file=sys.stderr)
         return 1
     finally:
         subprocess.run([*LAB, "down"], check=False)
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    print(f"\n{render(result)}\n\nwritten: {options.json}")
+    print("\n".join(["", *map(render, fabrics), f"plan of {LARGE} nodes: {result['plan_seconds']:.2f} s of processor time", "", f"written: {options.json}"]))
     return 0
 
 

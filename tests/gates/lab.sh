@@ -3,17 +3,14 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Shows the collection at work: a simulated cluster, its topology's playbook twice: lab.sh TOPOLOGY
+# Shows the collection at work: a simulated cluster, its topology's playbook twice: lab.sh TOPOLOGY [NODES]
 # Fails unless the second run changes nothing. The lab stays up; $GB10_LAB names it.
 set -euo pipefail
 
-topology=$1 inventory=inventories/$1
+topology=$1
+inventory=$(python tests/gates/sample.py "$topology" "${2:-}")
+inventory=${inventory#"$PWD"/}
 mkdir -p .build/lab
-if [ ! -d "$inventory" ] || [ ! -e "playbooks/$topology.yml" ]; then
-    known=$(for each in inventories/*; do [ ! -e "playbooks/${each##*/}.yml" ] || echo "${each##*/}"; done)
-    echo "topology - expected one of ${known//$'\n'/, }, found $topology. Write TOPOLOGY=NAME."
-    exit 1
-fi
 
 headline() { printf '\n======== %s\n\n' "$*"; }
 
