@@ -10,8 +10,9 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.gb10.cluster.plugins.module_utils import _files
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
-from ansible_collections.gb10.cluster.plugins.module_utils._nccl import _apt, _files, _tree, _wheel
+from ansible_collections.gb10.cluster.plugins.module_utils._nccl import _apt, _tree, _wheel
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._build import digest, version_code
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._failure import NcclError
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._library import LOADS, State, read, remembered, target

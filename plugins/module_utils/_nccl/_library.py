@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TypedDict
 
+from ansible_collections.gb10.cluster.plugins.module_utils import _files
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
 from ansible_collections.gb10.cluster.plugins.module_utils._records import Damaged, parse
-from ansible_collections.gb10.cluster.plugins.module_utils._nccl import _apt, _files, _probe, _tree, _wheel
+from ansible_collections.gb10.cluster.plugins.module_utils._nccl import _apt, _probe, _tree, _wheel
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._build import version_code
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._failure import NcclError
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._proof import prove_tree

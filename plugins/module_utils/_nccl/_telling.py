@@ -9,8 +9,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.gb10.cluster.plugins.module_utils import _files
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
-from ansible_collections.gb10.cluster.plugins.module_utils._nccl import _files, _probe, _settings
+from ansible_collections.gb10.cluster.plugins.module_utils._nccl import _probe, _settings
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._failure import NcclError
 
 

@@ -20,11 +20,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, TypedDict
 
+from ansible_collections.gb10.cluster.plugins.module_utils._files import remove_if_empty
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
 from ansible_collections.gb10.cluster.plugins.module_utils._records import Damaged, parse
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._build import digest, version_code
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._failure import NcclError
-from ansible_collections.gb10.cluster.plugins.module_utils._nccl._files import remove_if_empty
 
 RECORD = "gb10.json"
 _INCOMING = ".incoming-"

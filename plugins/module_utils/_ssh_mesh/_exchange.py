@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.gb10.cluster.plugins.module_utils import _files
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
-from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh import _blocks, _files, _home, _peers
+from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh import _blocks, _home, _peers
 from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._account import Account, MeshError, acting_as
 from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._home import Home
 from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._peers import Peer
@@ -144,12 +145,12 @@ def _write(home: Home, changes: list[Change], undo: ExitStack) -> None:
     if new:
         with _acting_as(home.account, undo) as inner:
             _home.prepare(home, inner)
-            if home.settings in new and _files.make_folder(home.settings.parent, inner):
+            if home.settings in new and _files.make_folder(home.settings.parent, inner, 0o700):
                 new.append(home.settings.parent)
             _home.note(home, new, inner)
     for change in changes:
         with _acting_as(change.target.writer, undo) as inner:
-            _files.write(change.target.file, change.after, change.target.mode, inner)
+            _files.write(change.target.file, change.after, inner, change.target.mode)
 
 
 @contextmanager

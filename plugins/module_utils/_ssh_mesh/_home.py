@@ -11,8 +11,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from ansible_collections.gb10.cluster.plugins.module_utils import _files
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
-from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh import _files
 from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._account import Account, MeshError, acting_as
 
 
@@ -105,8 +105,8 @@ def _recorded(home: Home) -> list[str]:
 
 def prepare(home: Home, undo: ExitStack) -> None:
     """Make the folders, and record those that are not ours alone."""
-    new = [home.ssh] if _files.make_folder(home.ssh, undo) else []
-    _files.make_folder(home.ours, undo)
+    new = [home.ssh] if _files.make_folder(home.ssh, undo, 0o700) else []
+    _files.make_folder(home.ours, undo, 0o700)
     note(home, new, undo)
 
 
@@ -114,7 +114,7 @@ def note(home: Home, paths: list[Path], undo: ExitStack) -> None:
     """Record that these were not there before us."""
     if paths:
         lines = sorted({*_recorded(home), *map(str, paths)})
-        _files.write(home.record, "\n".join([*lines, ""]), 0o600, undo)
+        _files.write(home.record, "\n".join([*lines, ""]), undo, 0o600)
 
 
 def refuse(home: Home) -> None:
@@ -153,7 +153,7 @@ def clear(home: Home, undo: ExitStack) -> None:
     """Remove what is ours alone, and the folders that were made by us and are empty. Keys go last: nothing after them can fail."""
     empty = [folder for folder in (home.settings.parent, home.ssh) if folder in made(home)]
     for file in (home.previous_settings, home.set_aside, home.record, home.public):
-        _files.write(file, None, 0o600, undo)
+        _files.write(file, None, undo)
     for key in (home.new, home.new.with_suffix(".pub"), home.previous, home.private):
         key.unlink(missing_ok=True)
     for folder in (home.ours, *empty):

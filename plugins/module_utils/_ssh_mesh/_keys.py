@@ -10,9 +10,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.gb10.cluster.plugins.module_utils import _command
+from ansible_collections.gb10.cluster.plugins.module_utils import _command, _files
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
-from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh import _files, _home
+from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh import _home
 from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._account import MeshError, acting_as
 from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._home import Home
 from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._peers import comment
@@ -45,7 +45,7 @@ def ensure(home: Home, name: str, rotate: bool, check_mode: bool, run: Run = _co
                     public = _replace(home, name, undo, run)
                     after[home.public] = f"{public} {comment(name)}\n"
                 for file, text in after.items():
-                    _files.write(file, text, 0o600, undo)
+                    _files.write(file, text, undo, 0o600)
                 undo.pop_all()
     after[home.public] = f"(new key of {name}) {comment(name)}\n" if new else after[home.public]
     diff = [

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh import _files
+from ansible_collections.gb10.cluster.plugins.module_utils import _files
 from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._account import Account, MeshError
 from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._home import Home
 from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._keys import forget

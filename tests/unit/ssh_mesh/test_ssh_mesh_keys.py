@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.gb10.cluster.plugins.module_utils import _files
 from ansible_collections.gb10.cluster.plugins.module_utils._command import Result
-from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh import _files
 from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._account import MeshError
 from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._keys import ensure, forget
 

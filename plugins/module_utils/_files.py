@@ -19,15 +19,16 @@ def read(file: Path) -> str | None:
         return None
 
 
-def write(file: Path, text: str | None, mode: int, undo: ExitStack) -> None:
+def write(file: Path, text: str | None, undo: ExitStack, mode: int = 0o644) -> None:
     """Make ``text`` the content of ``file``, or remove it for None. Owner and mode of an existing file stay, a new one gets
-    ``mode``; a link is followed."""
+    ``mode`` and its folder is made; a link is followed."""
     file = Path(os.path.realpath(file))
     before = read(file)
     if text == before:
         return
     owner = None
     if before is None:
+        make_folder(file.parent, undo)
         undo.callback(file.unlink, missing_ok=True)
     else:
         status = file.stat()
@@ -62,14 +63,37 @@ def rename(file: Path, other: Path, undo: ExitStack) -> None:
     undo.callback(os.replace, other, file)
 
 
-def make_folder(folder: Path, undo: ExitStack) -> bool:
-    """Make a folder that is its owner's alone, unless it is there; tells whether it was made."""
-    if folder.is_dir():
-        return False
-    folder.mkdir()
-    undo.callback(remove_if_empty, folder)
-    folder.chmod(0o700)
-    return True
+def point(link: Path, target: str | None, undo: ExitStack) -> None:
+    """Make the symbolic link ``link`` lead to ``target`` in one step, or remove it for None."""
+    before = os.readlink(link) if link.is_symlink() else None
+    if target == before:
+        return
+    undo.callback(_point, link, before)
+    _point(link, target)
+
+
+def _point(link: Path, target: str | None) -> None:
+    if target is None:
+        link.unlink(missing_ok=True)
+        return
+    new = link.with_name(f".{link.name}.new")
+    new.unlink(missing_ok=True)
+    try:
+        new.symlink_to(target)
+        os.replace(new, link)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+
+
+def make_folder(folder: Path, undo: ExitStack, mode: int = 0o755) -> bool:
+    """Make ``folder`` and those above it, with ``mode`` whatever the umask; tells whether it was not there."""
+    missing = [part for part in (folder, *folder.parents) if not part.exists()]
+    for part in reversed(missing):
+        part.mkdir()
+        undo.callback(remove_if_empty, part)
+        part.chmod(mode)
+    return bool(missing)
 
 
 def remove_if_empty(folder: Path) -> None:
