@@ -1,0 +1,107 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Names the mixture of states in which a run leaves the nodes when one of them did not come through, and what mends it.
+
+Each node is a transaction of its own, so every node holds one state entirely; it is the cluster that holds two.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ansible_collections.gb10.cluster.plugins.module_utils._message import message
+
+
+class Outcome(NamedTuple):
+    """How the links of one node ended: ``state`` is new, old, armed or unknown; ``todo`` what a person does first, empty for nothing."""
+
+    state: str
+    why: str
+    todo: str
+
+
+REACH = "make {nodes} answer over SSH again"
+MEND = "mend what is said of {nodes} above"
+RESTORING = "a change that was under way takes itself back, at its next boot at the latest"
+
+# The states of a rollback are those that connectx_link returns.
+OUTCOMES = {
+    "done": Outcome("new", "", ""),
+    "planned": Outcome("old", "check mode: it would be new", ""),
+    "left": Outcome("new", "left the run later: see its message above", MEND),
+    "not begun": Outcome("old", "left the run before: see its message above", MEND),
+    "unreachable": Outcome("unknown", f"no answer: {RESTORING}", REACH),
+    "none": Outcome("old", "nothing was changed: see its message above", MEND),
+    "restored": Outcome("old", "its rollback put the old state back: see its message above", ""),
+    "firing": Outcome("armed", "its rollback is at work and puts the old state back", ""),
+    "armed": Outcome("armed", "changed and not confirmed: its rollback puts the old state back in time", ""),
+    "incomplete": Outcome("unknown", "its rollback put back a part: see its message above", MEND),
+}
+
+WANTED = {"present": "what the plan says", "absent": "what was there before the first run"}
+
+_SECRET = re.compile(r"""((?:pass|secret|token|credential)[\w-]*["']?\s*[=:]\s*).+""", re.IGNORECASE | re.DOTALL)
+
+
+def outcome(result: dict[str, Any] | None, in_play: bool, check_mode: bool) -> Outcome:
+    """How one node ended.
+
+    :param result: what connectx_link returned for it, None or a skipped task when it never got there.
+    :param in_play: whether the node is still in the run.
+    """
+    if result is None or result.get("skipped"):
+        return OUTCOMES["not begun"]
+    if result.get("unreachable"):
+        return OUTCOMES["unreachable"]
+    if result.get("failed"):
+        # without a rollback in it the module did not get as far as arming one: its action plugin has asked the node
+        return OUTCOMES[(result.get("rollback") or {"state": "none"})["state"]]
+    if not in_play:
+        return OUTCOMES["left"]
+    return OUTCOMES["planned" if check_mode and result.get("changed") else "done"]
+
+
+def mixture(results: dict[str, dict[str, Any] | None], hosts: Sequence[str], links: str, check_mode: bool, command: str) -> str | None:
+    """The message, the table and the command that mends; None when every node came through, or the links were no part of the run.
+
+    :param results: result of connectx_link by node, of all nodes with which the play began.
+    :param hosts: nodes that are still in the play.
+    :param links: ``present`` or ``absent``, what the run was to make.
+    :param command: the command to run again.
+    """
+    ends = {node: outcome(result, node in hosts, check_mode) for node, result in results.items()}
+    if all(result is None or result.get("skipped") for result in results.values()):
+        return None
+    if all(end in (OUTCOMES["done"], OUTCOMES["planned"]) for end in ends.values()):
+        return None
+    counts = Counter(end.state for end in ends.values())
+    found = ", ".join(f"{state} on {counts[state]}" for state in ("new", "old", "armed", "unknown") if counts[state])
+    lost = [node for node, end in ends.items() if end is OUTCOMES["left"]]
+    found += f" of {len(ends)}{', and lost after that ' if lost else ''}{', '.join(lost)}"
+    todos = [todo.format(nodes=", ".join(node for node, end in ends.items() if end.todo == todo)) for todo in (REACH, MEND)]
+    todo = ", ".join(text for text, mark in zip(todos, (REACH, MEND), strict=True) if any(end.todo == mark for end in ends.values()))
+    fix = f"{todo}, then run the last line." if todo else "run the last line."
+    width = max(len(node) for node in ends)
+    return "\n".join(
+        [
+            message("links", "new on every node", found, f"{fix[0].upper()}{fix[1:]}"),
+            *(f"  {node:<{width}}  {end.state:<7}  {end.why}".rstrip() for node, end in ends.items()),
+            f"new is {WANTED[links]}, old what was there before this run. The next run leaves alone what is new.",
+            f"  {command}",
+        ]
+    )
+
+
+def again(argv: Sequence[str]) -> str:
+    """The command line with which this run was begun, ready to paste; the value of what looks like a secret is left out.
+
+    :param argv: ``sys.argv`` of ansible-playbook.
+    """
+    variables = (not word.startswith("--") or word.startswith("--e") for word in argv[1:])
+    words = (_SECRET.sub(r"\1...", word) if variable else word for word, variable in zip(argv[1:], variables, strict=True))
+    return shlex.join(["ansible-playbook", *words])
