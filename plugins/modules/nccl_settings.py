@@ -37,11 +37,11 @@ options:
       Needed for V(present).
     type: dict
   conf:
-    description: NCCL's configuration file.
+    description: NCCL's configuration file. One that was empty before is empty again after V(absent), one that was not there is gone.
     type: path
     default: /etc/nccl.conf
   environment_file:
-    description: The environment file.
+    description: The environment file. It holds nothing else; a file that somebody else wrote is refused, and left alone with V(absent).
     type: path
     default: /etc/gb10/nccl.env
   library:

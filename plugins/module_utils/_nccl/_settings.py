@@ -17,6 +17,10 @@ from dataclasses import dataclass
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
 
 BEGIN, END = "# BEGIN gb10.cluster", "# END gb10.cluster"
+WAS_EMPTY = "# the file was here before, and empty"
+"""A line of our block that tells absent not to remove what is empty again."""
+HEADER = "# written by gb10.cluster"
+"""First line of the environment file."""
 _LEGAL_NAME = re.compile(r"NCCL_[A-Z0-9_]+")
 _LEGAL_VALUE = re.compile(r"[A-Za-z0-9=^,.:_/+-]{1,1023}")
 _CONF_LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)")
@@ -59,26 +63,28 @@ def lines(settings: dict[str, str]) -> str:
 
 
 def conf(text: str | None, settings: dict[str, str]) -> str | None:
-    """The new text of ``nccl.conf``: our block first, all other lines as they were. None where nothing is left of it.
+    """The new text of ``nccl.conf``: our block first, all other lines as they were. None where nothing is left of a file that we made.
 
     Raises ValueError for a block that has no end, because what belongs to it can not be told.
     """
-    kept, inside = [], False
+    kept, inside, was_empty = [], False, text == ""
     for line in (text or "").splitlines(keepends=True):
         mark = line.strip()
         inside = inside or mark == BEGIN
+        was_empty = was_empty or (inside and mark == WAS_EMPTY)
         if not inside:
             kept.append(line)
         inside = inside and mark != END
     if inside:
         raise ValueError(BEGIN)
-    block = f"{BEGIN}\n{lines(settings)}{END}\n" if settings else ""
-    return block + "".join(kept) if block or kept or text == "" else None
+    note = f"{WAS_EMPTY}\n" if was_empty else ""
+    block = f"{BEGIN}\n{note}{lines(settings)}{END}\n" if settings else ""
+    return block + "".join(kept) if block or kept or was_empty else None
 
 
 def environment(settings: dict[str, str]) -> str | None:
     """The text of the environment file, or None for no settings."""
-    return f"# written by gb10.cluster\n{lines(settings)}" if settings else None
+    return f"{HEADER}\n{lines(settings)}" if settings else None
 
 
 def assignments(source: Source) -> Iterator[Assignment]:

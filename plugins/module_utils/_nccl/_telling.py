@@ -22,6 +22,12 @@ def tell(settings: dict[str, str], conf: Path, environment: Path, library: Path 
         after = {conf: _settings.conf(before[conf], settings), environment: _settings.environment(settings)}
     except ValueError as mark:
         raise NcclError(message(f"{conf}: {mark}", f"{_settings.END} after it", "the end of the file", "Mend or remove that block.")) from None
+    found = before[environment]
+    if found is not None and not found.startswith(f"{_settings.HEADER}\n"):
+        if settings:
+            fix = "Set environment_file to a path of its own, or move that file away."
+            raise NcclError(message(str(environment), "no file, or the one that this module wrote", "somebody's", fix))
+        after[environment] = found
     changed, proven = before != after, None
     with ExitStack() as undo:
         if changed and not check_mode:

@@ -31,6 +31,7 @@ NCCL_IB_SUBNET_AWARE_ROUTING=1
 NCCL_NET_PLUGIN=none
 # END gb10.cluster
 """
+EMPTY = BLOCK.replace("gb10.cluster\nNCCL_SOCKET", "gb10.cluster\n# the file was here before, and empty\nNCCL_SOCKET")
 
 
 @pytest.fixture
@@ -49,7 +50,8 @@ def go(etc: Path, settings: dict[str, str] | None = None, check_mode: bool = Fal
     ("before", "after"),
     [
         pytest.param(None, BLOCK, id="no file"),
-        pytest.param("", BLOCK, id="empty file"),
+        pytest.param("", EMPTY, id="empty file"),
+        pytest.param(EMPTY.replace("=1", "=0"), EMPTY, id="a file that was empty, settings changed"),
         pytest.param("NCCL_DEBUG=WARN\n", f"{BLOCK}NCCL_DEBUG=WARN\n", id="others' lines stay, below ours"),
         pytest.param("NCCL_DEBUG=WARN", f"{BLOCK}NCCL_DEBUG=WARN", id="no newline at the end"),
         pytest.param("NCCL_DEBUG=WARN\r\n", f"{BLOCK}NCCL_DEBUG=WARN\r\n", id="carriage returns stay"),
@@ -65,7 +67,7 @@ def test_our_block_comes_first_and_all_other_lines_are_kept(before: str | None, 
 
 @pytest.mark.parametrize(
     ("before", "after"),
-    [(None, None), ("", ""), (BLOCK, None), (f"{BLOCK}NCCL_DEBUG=WARN\n", "NCCL_DEBUG=WARN\n"), ("x=1\n", "x=1\n")],
+    [(None, None), ("", ""), (BLOCK, None), (EMPTY, ""), (f"{EMPTY}x=1\n", "x=1\n"), (f"{BLOCK}NCCL_DEBUG=WARN\n", "NCCL_DEBUG=WARN\n"), ("x=1\n", "x=1\n")],
 )
 def test_without_settings_only_our_block_goes(before: str | None, after: str | None) -> None:
     assert _settings.conf(before, {}) == after
@@ -174,6 +176,34 @@ def test_absent_leaves_the_machine_as_it_was_before(etc: Path) -> None:
     go(etc, SETTINGS)
     go(etc)
     assert [str(path.relative_to(etc)) for path in etc.rglob("*")] == ["gb10", "gb10/other"]
+
+
+def test_absent_leaves_an_empty_file_as_it_was(etc: Path) -> None:
+    (etc / "nccl.conf").write_text("")
+    (etc / "nccl.conf").chmod(0o600)
+    if os.geteuid() == 0:
+        os.chown(etc / "nccl.conf", 1, 1)
+    before = (etc / "nccl.conf").stat()
+    go(etc, SETTINGS)
+    assert go(etc, SETTINGS)["changed"] is False
+    check = go(etc, check_mode=True)
+    assert go(etc)["diff"] == check["diff"]
+    after = (etc / "nccl.conf").stat()
+    assert (after.st_size, after.st_mode, after.st_uid, after.st_gid) == (0, before.st_mode, before.st_uid, before.st_gid)
+    assert go(etc)["changed"] is False
+
+
+@pytest.mark.parametrize("check_mode", [True, False])
+@pytest.mark.parametrize("text", ["PATH=/bin\n", "", "NCCL_DEBUG=INFO\n# written by gb10.cluster\n"])
+def test_an_environment_file_of_somebody_else_is_neither_taken_nor_removed(etc: Path, text: str, check_mode: bool) -> None:
+    (etc / "gb10").mkdir()
+    (etc / "gb10" / "nccl.env").write_text(text)
+    with pytest.raises(NcclError) as failure:
+        go(etc, SETTINGS, check_mode=check_mode)
+    fix = "Set environment_file to a path of its own, or move that file away."
+    assert str(failure.value) == f"{etc}/gb10/nccl.env - expected no file, or the one that this module wrote, found somebody's. {fix}"
+    assert go(etc, check_mode=check_mode)["changed"] is False
+    assert {str(path.relative_to(etc)): path.read_text() for path in etc.rglob("*") if path.is_file()} == {"gb10/nccl.env": text}
 
 
 # -- who else sets them ------------------------------------------------------------------------------------------------
