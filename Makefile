@@ -129,7 +129,7 @@ lab-down: $(MAIN)/.made ## takes the lab of `make lab` down
 	@PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" python tests/lab/lab.py down
 
 bench: $(MAIN)/.made tree lab-setup ## time and remote executions of a first and a second run; TOPOLOGY and NODES as for lab, NODES="2 4 8" as well
-	@PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" ANSIBLE_COLLECTIONS_PATH="$(CURDIR)/.build/dev" PYTHONPATH=tests/gates:.build/dev python tests/bench/bench.py --topology $(TOPOLOGY) $(patsubst %,--nodes %,$(NODES))
+	@PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" ANSIBLE_COLLECTIONS_PATH="$(CURDIR)/.build/dev" PYTHONPATH=tests/gates:.build/dev:tests/lab python tests/bench/bench.py --topology $(TOPOLOGY) $(patsubst %,--nodes %,$(NODES))
 
 clean: ## removes what make made in the checkout
 	rm -rf .build .venv .venv-2.21 .mypy_cache .hypothesis .ansible

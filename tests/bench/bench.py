@@ -10,7 +10,7 @@ its own for the masters of its connections. The time is from the start of ``ansi
 An execution is one start of ssh or sftp towards a node (see ``count.sh``): a module that runs by pipelining is one, a file that
 an action plugin copies is several. What runs on the control node is none. Of the nodes and rounds, the highest count is shown.
 
-The plan of a large fabric is computed in this process, without Ansible around it.
+What a switch alone costs is measured by ``switch_pass``. The plan of a large fabric is computed in this process, without Ansible around it.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from typing import Any
 
 import recap
 import sample
+import switch_pass
 from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._build import make_plan
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -192,15 +193,16 @@ def main() -> int:
             inventory = sample.find(options.topology, number)
             runs = measure(options.topology, inventory, options.rounds)
             fabrics.append(report(options.topology, len(addresses(inventory)), runs))
-        result = {"fabrics": fabrics, "plan_nodes": LARGE, "plan_seconds": plan_seconds(LARGE)}
-    except (BenchError, sample.NoSample) as error:
+        switch = switch_pass.measure(options.rounds)
+        result = {"fabrics": fabrics, "switch": {name: cost._asdict() for name, cost in switch.items()}, "plan_nodes": LARGE, "plan_seconds": plan_seconds(LARGE)}
+    except (BenchError, sample.NoSample, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
     finally:
         subprocess.run([*LAB, "down"], check=False)
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    print("\n".join(["", *map(render, fabrics), f"plan of {LARGE} nodes: {result['plan_seconds']:.2f} s of processor time", "", f"written: {options.json}"]))
+    print("\n".join(["", *map(render, fabrics), switch_pass.render(switch), "", f"plan of {LARGE} nodes: {result['plan_seconds']:.2f} s of processor time", "", f"written: {options.json}"]))
     return 0
 
 
