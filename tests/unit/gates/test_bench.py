@@ -11,6 +11,7 @@ from pathlib import Path
 
 import bench
 import pytest
+import switch_pass
 
 COUNT = Path(bench.__file__).with_name("count.sh")
 NAMES = {"192.168.10.11": "spark-1", "192.168.10.12": "spark-2"}
@@ -60,6 +61,7 @@ def test_the_report_shows_medians_ratios_and_what_is_missed():
 
     result = bench.report(
         "two_node_direct",
+        2,
         {"facts": runs(2, 1, 9, executions=2), "first": runs(30, 20, 10, executions=40), "second": runs(7, 8, 60, executions=16)},
     )
     assert [(kind, row["median"], row["ratio"], row["executions"]) for kind, row in result["runs"].items()] == [
@@ -67,9 +69,16 @@ def test_the_report_shows_medians_ratios_and_what_is_missed():
         ("first", 20, 10, 40),
         ("second", 8, 4, 16),
     ]
-    assert bench.render({**result, "plan": {"1000": 0.064}}).splitlines()[-4:] == [
-        "plan of 1000 nodes: 0.06 s of processor time",
-        "",
+    assert bench.render(result).splitlines()[-2:] == [
         "aim reached: second run / facts only 4.0, at most 4.0",
         "aim missed: executions per node in the second run 16, at most 15",
     ]
+
+
+def test_one_round_at_a_switch_counts_logins_and_leaves_it_converged(tmp_path):
+    costs = switch_pass.one_round(tmp_path, switch_pass.wanted())
+    assert costs["converged"].logins == 1
+    # a look, and for each of two modules its login and the second one that proves the way in
+    assert costs["first"].logins == 5
+    assert costs["first, task by task"].logins > costs["converged, task by task"].logins > 5
+    assert all(cost.lines > cost.logins and cost.seconds > 0 for cost in costs.values())
