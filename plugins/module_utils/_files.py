@@ -15,7 +15,7 @@ def read(file: Path) -> str | None:
     """The text of a file byte for byte, or None where there is none. Raises OSError for everything else."""
     try:
         return file.read_bytes().decode("utf-8", "surrogateescape")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
 
 
@@ -84,6 +84,14 @@ def _point(link: Path, target: str | None) -> None:
     except BaseException:
         new.unlink(missing_ok=True)
         raise
+
+
+def wall(folder: Path) -> tuple[Path, str] | None:
+    """What keeps ``folder`` from being made or used as a folder: the first part of its path that is something else, and what; or None."""
+    for part in reversed([folder, *folder.parents]):
+        if os.path.lexists(part) and not part.is_dir():
+            return part, f"a link to {os.readlink(part)}, which is no folder" if part.is_symlink() else "something else"
+    return None
 
 
 def make_folder(folder: Path, undo: ExitStack, mode: int = 0o755) -> bool:

@@ -77,12 +77,17 @@ def remembered(wanted: Wanted) -> Remembered:
 
 def target(wanted: Wanted, found: State, machine: Machine) -> State:
     """What the state should become. Raises NcclError with every refusal; nothing was touched then."""
+    wall = _files.wall(wanted.prefix)
+    blocked = [message(str(wall[0]), "a folder, or nothing", wall[1], "Move it away, or use another prefix.")] if wall else []
     if not wanted.present:
         ours = remembered(wanted)
         left = {name: text for name, text in found["packages"].items() if name not in ours["added"]}
         free = {name: text.removesuffix(" held") if name in ours["held"] else text for name, text in left.items()}
-        return {"versions": [], "unfinished": [], "current": None, "loader": NOT_CONFIGURED, "packages": free}
-    refusals = refuse(wanted, found, machine)
+        gone: State = {"versions": [], "unfinished": [], "current": None, "loader": NOT_CONFIGURED, "packages": free}
+        if blocked and found != gone:
+            raise NcclError(*blocked)
+        return gone
+    refusals = blocked + refuse(wanted, found, machine)
     packages: dict[str, str] = {}
     if wanted.packaged and not refusals:
         full = _apt.resolve(wanted.version, _apt.installed(machine.runner), machine.runner)
@@ -127,7 +132,7 @@ def refuse(wanted: Wanted, found: State, machine: Machine) -> list[str]:
 def _refuse_wheel(wanted: Wanted, machine: Machine) -> list[str]:
     """What stands in the way of unpacking a wheel."""
     refusals = []
-    if wanted.root.exists() and _tree.record(wanted.root) is None:
+    if wanted.root.is_symlink() or (wanted.root.exists() and _tree.record(wanted.root) is None):
         refusals.append(message(str(wanted.root), "nothing, or what we unpacked", "somebody's files", "Move them away, or use another prefix."))
     if wanted.source == "wheel" and _wheel.installer(machine.runner) is None:
         refusals.append(_wheel.no_installer(wanted.version))

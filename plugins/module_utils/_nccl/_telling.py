@@ -17,17 +17,20 @@ from ansible_collections.gb10.cluster.plugins.module_utils._nccl._failure import
 
 def tell(settings: dict[str, str], conf: Path, environment: Path, library: Path | None, check_mode: bool) -> dict[str, Any]:
     """Compare, write if need be, and prove; returns ``{changed, diff, bootstrap}`` of the module. Raises NcclError or OSError."""
+    walls = {wall for file in (conf, environment) if (wall := _files.wall(file.parent))}
+    if walls and settings:
+        raise NcclError(*(message(str(part), "a folder, or nothing", found, "Move it away, or name another place.") for part, found in sorted(walls)))
     before = {conf: _files.read(conf), environment: _files.read(environment)}
     try:
         after = {conf: _settings.conf(before[conf], settings), environment: _settings.environment(settings)}
     except ValueError as mark:
         raise NcclError(message(f"{conf}: {mark}", f"{_settings.END} after it", "the end of the file", "Mend or remove that block.")) from None
-    found = before[environment]
-    if found is not None and not found.startswith(f"{_settings.HEADER}\n"):
+    there = before[environment]
+    if there is not None and not there.startswith(f"{_settings.HEADER}\n"):
         if settings:
             fix = "Set environment_file to a path of its own, or move that file away."
             raise NcclError(message(str(environment), "no file, or the one that this module wrote", "somebody's", fix))
-        after[environment] = found
+        after[environment] = there
     changed, proven = before != after, None
     with ExitStack() as undo:
         if changed and not check_mode:

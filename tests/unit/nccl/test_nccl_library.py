@@ -351,6 +351,32 @@ def test_a_damaged_note_on_packages_is_refused(node: Node, options: dict[str, An
     assert node.packages == packages
 
 
+@pytest.mark.parametrize("place", ["opt/gb10", "opt/gb10/nccl"])
+@pytest.mark.parametrize("source", ["wheel", "apt"])
+@pytest.mark.parametrize(
+    ("make", "found"),
+    [
+        (lambda part: part.symlink_to("/nowhere"), "a link to /nowhere, which is no folder"),
+        (lambda part: part.symlink_to(__file__), f"a link to {__file__}, which is no folder"),
+        (lambda part: part.write_text(""), "something else"),
+    ],
+)
+def test_a_part_of_the_prefix_that_is_no_folder_is_refused(node: Node, place: str, source: str, make: Any, found: str) -> None:
+    part = node.root / place
+    part.parent.mkdir(exist_ok=True)
+    make(part)
+    assert forbidden(node, source=source) == f"{part} - expected a folder, or nothing, found {found}. Move it away, or use another prefix."
+    assert go(node, state="absent")["changed"] is False
+    node.machine.loader.write_text(node.wanted().loader_text)
+    assert forbidden(node, state="absent").startswith(f"{part} - expected a folder, or nothing, found {found}. ")
+
+
+def test_a_link_in_the_place_of_a_version_is_refused(node: Node) -> None:
+    node.prefix.mkdir(parents=True)
+    (node.prefix / "2.30.7").symlink_to("/nowhere")
+    assert forbidden(node) == f"{node.prefix}/2.30.7 - expected nothing, or what we unpacked, found somebody's files. Move them away, or use another prefix."
+
+
 def test_all_refusals_are_shown_at_once(node: Node) -> None:
     node.has_pip = node.has_ensurepip = False
     node.prefix.mkdir(parents=True)

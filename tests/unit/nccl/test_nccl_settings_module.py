@@ -206,6 +206,18 @@ def test_an_environment_file_of_somebody_else_is_neither_taken_nor_removed(etc: 
     assert {str(path.relative_to(etc)): path.read_text() for path in etc.rglob("*") if path.is_file()} == {"gb10/nccl.env": text}
 
 
+@pytest.mark.parametrize("check_mode", [True, False])
+@pytest.mark.parametrize("make", [lambda part: part.symlink_to("/nowhere"), lambda part: part.write_text("")])
+def test_a_folder_that_can_not_be_one_is_refused(etc: Path, make: Any, check_mode: bool) -> None:
+    make(etc / "gb10")
+    with pytest.raises(NcclError) as failure:
+        go(etc, SETTINGS, check_mode=check_mode)
+    assert str(failure.value).startswith(f"{etc}/gb10 - expected a folder, or nothing, found ")
+    assert str(failure.value).endswith(". Move it away, or name another place.")
+    assert [path.name for path in etc.iterdir()] == ["gb10"]
+    assert go(etc, check_mode=check_mode)["changed"] is False
+
+
 # -- who else sets them ------------------------------------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import pwd
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -103,6 +104,27 @@ def nobody(node: Node) -> Node:
             folder.chmod(0o755)
     os.chown(node.home.account.home, account.pw_uid, account.pw_gid)
     return node
+
+
+@pytest.mark.parametrize("place", [".ssh", ".ssh/gb10", ".ssh/config.d"])
+@pytest.mark.parametrize(
+    ("make", "found"),
+    [
+        (lambda part: part.symlink_to("/nowhere"), "a link to /nowhere, which is no folder"),
+        (lambda part: part.write_text(""), "something else"),
+    ],
+)
+def test_a_folder_that_can_not_be_one_is_refused_in_check_mode_too(node: Node, place: str, make: Any, found: str) -> None:
+    part = node.home.account.home / place
+    part.parent.mkdir(exist_ok=True)
+    make(part)
+    before = snapshot(node.root)
+    for check_mode in (True, False):
+        with pytest.raises(MeshError) as failure:
+            node.know(["spark-1"], [], check_mode=check_mode)
+        assert str(failure.value) == f"{part} - expected a folder, or nothing, found {found}. Move it away, a folder is made."
+        assert snapshot(node.root) == before
+        assert node.leave(check_mode=check_mode)["changed"] is False
 
 
 @AS_ROOT
