@@ -29,10 +29,13 @@ FOLDERS = (
     "/root/.ssh",
     "/etc/ssh/ssh_config.d",
     "/etc/profile.d",
+    "/usr/local/lib/gb10",
 )
 FILES = ("/etc/nccl.conf", "/etc/environment")
 #: Folders with big content that has no business in a digest.
 LARGE = ("/opt/gb10/nccl/",)
+#: What the stand-ins of dcb and ethtool keep of a rail, and what it is when nobody has set it.
+QOS = {"dscp": "", "pfc": "", "pause": "on on"}
 SYSCTLS = ("arp_ignore", "arp_announce", "rp_filter")
 
 
@@ -65,8 +68,15 @@ def interfaces() -> dict[str, dict[str, Any]]:
             "addresses": sorted(f"{each['local']}/{each['prefixlen']}" for each in device["addr_info"]),
             "carrier_changes": int((folder / "carrier_changes").read_text(encoding="ascii")),
             "sysctl": {key: int(Path(f"/proc/sys/net/ipv4/conf/{name}/{key}").read_text(encoding="ascii")) for key in SYSCTLS},
+            "qos": {key: kept(name, key, value) for key, value in QOS.items()},
         }
     return found
+
+
+def kept(interface: str, key: str, default: str) -> str:
+    """What was set of the QoS of a rail."""
+    path = Path("/run/lab/qos") / interface / key
+    return path.read_text(encoding="ascii").strip() if path.exists() else default
 
 
 def units() -> list[str]:

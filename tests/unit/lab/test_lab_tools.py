@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx import _ethtool, _text
+from ansible_collections.gb10.cluster.plugins.module_utils._roce import _worker
+from ansible_collections.gb10.cluster.plugins.module_utils._roce._worker import Live
 from gb10lab import card
 from gb10lab import ethtool_text as ethtool
 
@@ -88,7 +90,7 @@ def _run(tmp_path: Path) -> Run:
 
     def run(tool: str, *words: str) -> subprocess.CompletedProcess[str]:
         (tmp_path / tool).symlink_to(TOOLS)
-        environment = {**os.environ, "LAB_HW": str(tmp_path / "hw"), "LAB_SYS": str(tmp_path / "sys")}
+        environment = {**os.environ, "LAB_HW": str(tmp_path / "hw"), "LAB_SYS": str(tmp_path / "sys"), "LAB_QOS": str(tmp_path / "qos")}
         done = subprocess.run([tmp_path / tool, *words], capture_output=True, text=True, check=False, env=environment)
         (tmp_path / tool).unlink()
         return done
@@ -170,8 +172,8 @@ def test_lists_of_functions(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "loaded"),
     [
-        pytest.param(["rdma_ucm"], 0, ["rdma_ucm"], id="a module that the kernel has"),
-        pytest.param(["-a", "rdma-ucm", "ib_umad"], 0, ["ib_umad", "rdma_ucm"], id="a dash is an underscore"),
+        pytest.param(["ib_umad"], 0, ["ib_umad"], id="a module that the kernel has"),
+        pytest.param(["-a", "rdma-ucm", "ib_umad"], 0, ["ib_umad", "rdma_cm", "rdma_ucm"], id="a dash is an underscore, and rdma_ucm needs rdma_cm"),
         pytest.param(["-n", "rdma_ucm"], 0, [], id="a dry run"),
         pytest.param(["-q", "nvidia_peermem"], 1, [], id="one that it has not"),
     ],
@@ -181,6 +183,70 @@ def test_modprobe(run: Run, tmp_path: Path, words: list[str], code: int, loaded:
     done = run("modprobe", *words)
     found = sorted(path.name for path in (tmp_path / "sys/module").iterdir()) if (tmp_path / "sys/module").exists() else []
     assert (done.returncode, done.stderr, found) == (code, "", loaded)
+
+
+def test_rdma_cm_has_a_type_of_service_for_every_device(run: Run, tmp_path: Path) -> None:
+    """Where the collection looks for it, once the module is loaded; loading it again changes nothing."""
+    assert _worker.read_tos("rocep1s0f0", str(tmp_path)) is None
+    run("modprobe", "rdma_ucm")
+    _worker.write_tos("rocep1s0f0", 106, str(tmp_path))
+    run("modprobe", "rdma_cm")
+    assert [_worker.read_tos(device, str(tmp_path)) for device in ("rocep1s0f0", "roceP2p1s0f0")] == [106, 0]
+
+
+FRESH = Live({}, [], [True, True])
+LOSSLESS = Live({26: 3, 48: 6}, [3], [False, False])
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        pytest.param([], FRESH, id="as the driver starts: global pause, nothing else"),
+        pytest.param([Live({26: 3, 48: 6}, [], [True, True])], Live({26: 3, 48: 6}, [], [True, True]), id="ecn"),
+        pytest.param([LOSSLESS], LOSSLESS, id="lossless"),
+        pytest.param([LOSSLESS, FRESH], FRESH, id="and back"),
+        pytest.param([Live({26: 5}, [], [True, False]), LOSSLESS], LOSSLESS, id="another priority before"),
+    ],
+)
+def test_qos_as_the_collection_writes_and_reads_it(run: Run, steps: list[Live], expected: Live) -> None:
+    """What its own commands lead to, by its own eyes; the other rail stays as it was."""
+
+    def call(words: list[str]) -> _worker.Done:
+        done = run(*words)
+        return _worker.Done(done.returncode, done.stdout, done.stderr)
+
+    for wanted in steps:
+        for command in _worker.commands("enp1s0f0np0", _worker.read("enp1s0f0np0", [26, 48], call), wanted):
+            assert call(command) == (0, "", "")
+    assert _worker.read("enp1s0f0np0", [26, 48], call) == expected
+    assert _worker.read("enP2p1s0f0np0", [26, 48], call) == FRESH
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        pytest.param(["dcb -j app show dev enp1s0f0np0"], "{}\n", id="an empty map"),
+        pytest.param(
+            ["dcb app add dev enp1s0f0np0 dscp-prio 48:6 26:3", "dcb -N -j app show dev enp1s0f0np0"],
+            '{"dscp_prio":[[26,3],[48,6]]}\n',
+            id="a map in the order of the DSCPs",
+        ),
+        pytest.param(["dcb app add dev enp1s0f0np0 dscp-prio 26:3", "dcb app flush dev enp1s0f0np0", "dcb -j app show dev enp1s0f0np0"], "{}\n", id="flush"),
+        pytest.param(
+            ["dcb pfc set dev enp1s0f0np0 prio-pfc all:on 0:off", "dcb pfc show dev enp1s0f0np0"],
+            "pfc-cap 8 macsec-bypass off delay 0\nprio-pfc 0:off 1:on 2:on 3:on 4:on 5:on 6:on 7:on\n",
+            id="text, and all but one",
+        ),
+        pytest.param(
+            ["dcb pfc set dev enp1s0f0np0 prio-pfc 3:on", "ethtool -A enp1s0f0np0 rx on", "dcb -j pfc show dev enp1s0f0np0"],
+            '{"pfc_cap":8,"macsec_bypass":false,"delay":0,"prio_pfc":[' + ",".join(["false"] * 8) + "]}\n",
+            id="global pause ends PFC",
+        ),
+    ],
+)
+def test_what_dcb_prints(run: Run, words: list[str], expected: str) -> None:
+    """The last of the commands; the forms are iproute2's."""
+    assert [run(*line.split()).stdout for line in words][-1] == expected
 
 
 @pytest.mark.parametrize(
