@@ -17,6 +17,7 @@ from typing import Any, TypedDict
 from ansible_collections.gb10.cluster.plugins.module_utils import _records, _rollback
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._names import ROLLBACK_ARMED, ROLLBACK_DIR
 from ansible_collections.gb10.cluster.plugins.module_utils._link._live import State
+from ansible_collections.gb10.cluster.plugins.module_utils._message import message
 from ansible_collections.gb10.cluster.plugins.module_utils._rollback import Machine, Meta
 
 UNIT = "gb10-rollback"
@@ -116,7 +117,7 @@ def plain(mode: int = 0o600) -> Meta:
 
 
 def arm(machine: Machine, run_id: str, timeout: int, paths: list[str], commands: list[Command], live: dict[str, State | None]) -> str:
-    """Make everything ready to go back, then start the timer; returns a complaint, empty when it is armed. Until then nothing has been changed.
+    """Make everything ready to go back, then start the timer; returns a refusal, empty when it is armed. Until then nothing has been changed.
     The caller holds the lock and knows that nothing is armed.
 
     :param timeout: seconds until it fires.
@@ -157,10 +158,12 @@ def arm(machine: Machine, run_id: str, timeout: int, paths: list[str], commands:
         if done.rc == 0:
             return ""
         complaint = (done.err or done.out).strip() or f"systemd-run ended with {done.rc}"
+        refusal = message("rollback", "a timer that puts the old state back", complaint, "Nothing was changed; repair systemd first.")
     except OSError as error:
-        complaint = str(error)
+        fix = "Nothing was changed; look at the space, the mode and the mount options of that place."
+        refusal = message(error.filename or ROLLBACK_DIR, "files that the rollback can keep and write", error.strerror or str(error), fix)
     _rollback.vanish(machine, ROLLBACK_DIR, data)
-    return complaint
+    return refusal
 
 
 def armed(machine: Machine) -> Found | None:

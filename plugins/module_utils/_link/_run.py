@@ -124,9 +124,9 @@ def _change_it(machine: Machine, options: Options, collect: Callable[[dict[str, 
         return _result(change, changed=data is not None)
     run_id = options["run_id"] or uuid.uuid4().hex
     commands = _backends.restore(change.backend, _netplan.generator(machine), change.states)
-    complaint = _arming.arm(machine, run_id, options["confirm_timeout"], list(change.files), commands, dict(change.states))
-    if complaint:
-        raise Refused([message("rollback", "a timer that puts the old state back", complaint, "Nothing was changed; repair systemd first.")])
+    refusal = _arming.arm(machine, run_id, options["confirm_timeout"], list(change.files), commands, dict(change.states))
+    if refusal:
+        raise Refused([refusal])
     try:
         _apply.make(machine, change, run_id)
         _apply.read_back(machine, change, run_id)

@@ -454,15 +454,36 @@ def test_systemd_forgets_the_boot_time_unit_with_its_files() -> None:
     assert machine.steps.count("systemctl daemon-reload") == 2
 
 
-def test_rollback_that_can_not_be_armed_forbids_the_change() -> None:
+NO_TIMER = "rollback - expected a timer that puts the old state back, found injected failure. Nothing was changed; repair systemd first."
+NO_SPACE = (
+    f"{_names.ROLLBACK_DIR} - expected files that the rollback can keep and write, found No space left on device. "
+    "Nothing was changed; look at the space, the mode and the mount options of that place."
+)
+
+
+@pytest.mark.parametrize(
+    ("step", "text"),
+    [("systemd-run", NO_TIMER), (f"write {_names.ROLLBACK_DIR}.new/armed.json", NO_SPACE), (f"write {_arming.BOOT_UNIT}", NO_SPACE)],
+)
+def test_rollback_that_can_not_be_armed_forbids_the_change_and_says_why(step: str, text: str) -> None:
     machine = FakeMachine()
     before = machine.state()
-    machine.fail_at = next(number for number, step in enumerate(run_steps(), 1) if step.startswith("systemd-run"))
+    machine.fail_at = next(number for number, one in enumerate(run_steps(), 1) if one.startswith(step))
     with pytest.raises(_run.Refused) as refused:
         _run.run(machine, options(), False, lambda _interfaces: connectx())
-    text = "rollback - expected a timer that puts the old state back, found injected failure. Nothing was changed; repair systemd first."
     assert refused.value.texts == [text]
     assert machine.state() == before
+
+
+def test_file_that_the_rollback_can_not_keep_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_machine: FakeMachine, _path: str, _folder: str) -> None:
+        raise PermissionError(1, "Operation not permitted", _names.LIMITS_FILE)
+
+    machine = FakeMachine()
+    monkeypatch.setattr(_rollback, "keep", refuse)
+    with pytest.raises(_run.Refused) as refused:
+        _run.run(machine, options(), False, lambda _interfaces: connectx())
+    assert refused.value.texts == [NO_SPACE.replace(_names.ROLLBACK_DIR, _names.LIMITS_FILE).replace("No space left on device", "Operation not permitted")]
 
 
 def run_steps() -> list[str]:
