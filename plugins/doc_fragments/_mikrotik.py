@@ -42,6 +42,9 @@ options:
   known_hosts_file:
     description: File with known host keys in OpenSSH's format. By default the one of the user who runs Ansible.
     type: path
+  called:
+    description: What messages call the switch. By default O(host), with O(port) if that is not 22.
+    type: str
 requirements:
   - netmiko >= 4.8 in the Python that runs the module, which is the control node's
 notes:

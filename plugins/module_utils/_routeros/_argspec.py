@@ -20,7 +20,7 @@ class Care(NamedTuple):
 
 
 class Access(NamedTuple):
-    """How to reach a switch. ``known_hosts_file`` None means the user's own file; ``timeout`` in seconds."""
+    """How to reach a switch. ``known_hosts_file`` None means the user's own file; ``timeout`` in seconds; ``called``: in messages."""
 
     host: str
     port: int
@@ -30,11 +30,12 @@ class Access(NamedTuple):
     timeout: int
     host_key_checking: bool
     known_hosts_file: str | None
+    called: str | None = None
 
     @property
     def name(self) -> str:
         """How messages call the switch."""
-        return self.host if self.port == 22 else f"{self.host}:{self.port}"
+        return self.called or (self.host if self.port == 22 else f"{self.host}:{self.port}")
 
 
 def connection_argument_spec() -> dict[str, dict[str, Any]]:
@@ -48,6 +49,7 @@ def connection_argument_spec() -> dict[str, dict[str, Any]]:
         "timeout": {"type": "int", "default": 30},
         "host_key_checking": {"type": "bool", "default": True},
         "known_hosts_file": {"type": "path"},
+        "called": {"type": "str"},
     }
 
 
