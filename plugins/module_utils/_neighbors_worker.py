@@ -208,7 +208,8 @@ def is_up(interface: str) -> bool:
 
 def _open(interface: str) -> socket.socket:
     """A raw socket that receives both destinations; raises OSError when the interface is gone."""
-    raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHERTYPE))
+    # without a protocol it is deaf until it is bound; with one it would hear every interface in between, and take that for its own
+    raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     raw.bind((interface, ETHERTYPE))
     for group in (FAR, NEAR):
         membership = struct.pack("iHH8s", socket.if_nametoindex(interface), _GROUP, len(group), group)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import struct
 from typing import Any
 
@@ -227,3 +228,19 @@ def test_the_result_tells_every_port_its_rails_and_who_was_heard() -> None:
         },
         {"port": "p1", "rails": [], "heard": [], "strangers": [], "garbage": 0},
     ]
+
+
+def test_a_socket_is_deaf_until_it_is_bound_to_its_interface(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[Any, ...]] = []
+
+    class Socket:
+        def __init__(self, *kind: int) -> None:
+            told.append(kind)
+
+        def __getattr__(self, name: str) -> Any:
+            return lambda *arguments: told.append((name, *arguments))
+
+    monkeypatch.setattr(socket, "socket", Socket)
+    monkeypatch.setattr(socket, "if_nametoindex", lambda name: 7)
+    worker._open("enp1s0f0np0")
+    assert told[:2] == [(socket.AF_PACKET, socket.SOCK_RAW, 0), ("bind", ("enp1s0f0np0", worker.ETHERTYPE))]
