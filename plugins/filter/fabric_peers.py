@@ -12,9 +12,9 @@ from ansible_collections.gb10.cluster.plugins.plugin_utils._checks_peers import 
 from ansible_collections.gb10.cluster.plugins.plugin_utils._plain import plain
 
 
-def fabric_peers(plan: Any, host: str, connectx: Any) -> list[Any]:
+def fabric_peers(plan: Any, host: str, hosts: Any) -> list[Any]:
     """See C(fabric_peers.yml)."""
-    return peers(plain(plan), str(host), plain(connectx))
+    return peers(plain(plan), str(host), plain(hosts))
 
 
 class FilterModule:

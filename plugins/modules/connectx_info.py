@@ -4,6 +4,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Documentation and wiring of the module ``connectx_info``."""
 
+# budget: every fact has its line of documentation
 from __future__ import annotations
 
 DOCUMENTATION = r"""
@@ -56,8 +57,8 @@ connectx:
       type: dict
       returned: always
       sample: {hostname: spark-1, machine_id: 0123456789abcdef0123456789abcdef, boot_id: 5c1f0b3a-0000-4000-8000-000000000001,
-               boot_time: 1790000000, kernel: 6.17.0-1014-nvidia, architecture: aarch64, python: 3.12.3,
-               os: {id: ubuntu, version_id: "24.04", pretty_name: Ubuntu 24.04.4 LTS}}
+               boot_time: 1790000000, kernel: 6.17.0-1014-nvidia, architecture: aarch64, python: 3.12.3, init: systemd,
+               os: {id: ubuntu, name: Ubuntu, version_id: "24.04", pretty_name: Ubuntu 24.04.4 LTS, family: debian}}
     platform:
       description:
         - The machine from DMI, C(/etc/dgx-release) (the last update wins), the words of the kernel command line, memory, locked memory and modules.
@@ -179,17 +180,32 @@ connectx:
       elements: str
       returned: always
       sample: ["ethtool - expected the command on this node, found none. Install the package ethtool."]
+python:
+  description: The version of the Python that is too old to read the facts.
+  returned: when that is why the module failed
+  type: str
+  sample: 3.8.10
 """
+
+import platform
+import sys
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._argspec import interface_errors, slice_argument_spec
-from ansible_collections.gb10.cluster.plugins.module_utils._connectx._facts import collect
+from ansible_collections.gb10.cluster.plugins.module_utils._message import message
+
+PYTHON = (3, 10)
 
 
 def main() -> None:
-    """Check the names, collect, return."""
+    """Check Python and the names, collect, return. What an older Python can not even import is imported after the check."""
     module = AnsibleModule(argument_spec=slice_argument_spec(), supports_check_mode=True)
+    if sys.version_info < PYTHON:
+        found, fix = platform.python_version(), "Set ansible_python_interpreter to a Python that is new enough."
+        module.fail_json(msg=message("Python", "at least 3.10", found, fix), python=found)
+    from ansible_collections.gb10.cluster.plugins.module_utils._connectx._facts import collect
+
     errors = interface_errors(module.params["interfaces"])
     if errors:
         module.fail_json(msg="\n".join(errors))

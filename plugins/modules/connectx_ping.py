@@ -13,9 +13,10 @@ version_added: 0.1.0
 description:
   - Pings all peers on all planned rails at once, from the rail's own address and interface, with small packets and with packets of
     the full MTU that must not be fragmented.
-  - Then looks up which MAC address answered for the peer. Both rails of a port share one cable, so the peer's other rail could.
+  - Then looks up which MAC address answered for the peer. Both rails of a port share one cable, so the peer's other rail could;
+    the filter P(gb10.cluster.fabric_checks#filter) holds it against the facts of the peer.
   - Where only small packets pass, the largest one that does is searched.
-  - A path that does not work is a result, not a failure of this module; M(gb10.cluster.connectx_ping) takes less than two seconds when all do.
+  - A path that does not work is a result, not a failure of this module, which takes less than a second when all do.
 author:
   - gb10.cluster maintainers (@gb10)
 extends_documentation_fragment:
@@ -44,9 +45,10 @@ options:
         description: IPv4 address of the peer in that subnet.
         type: str
         required: true
-      mac:
-        description: MAC address of the peer's rail that has this address, when it is known.
-        type: str
+  facts:
+    description: Read what M(gb10.cluster.connectx_info) returns as well, after the pings; one execution on the node instead of two.
+    type: bool
+    default: false
 requirements:
   - ping of iputils
 """
@@ -59,7 +61,7 @@ EXAMPLES = r"""
     mtu: "{{ fabric_plan.nodes[inventory_hostname].mtu }}"
     interfaces: "{{ fabric_plan.nodes[inventory_hostname].interfaces }}"
     peers:
-      - {peer: spark-2, subnet: 0, address: 10.77.0.2, mac: "3c:6d:66:01:02:03"}
+      - {peer: spark-2, subnet: 0, address: 10.77.0.2}
       - {peer: spark-2, subnet: 1, address: 10.77.1.2}
   register: ping
 """
@@ -86,9 +88,12 @@ paths:
     small_ok: {description: Small packets pass., type: bool, returned: always, sample: true}
     full_ok: {description: Packets of the full MTU pass., type: bool, returned: always, sample: true}
     neighbour_mac: {description: MAC address that answered; null when none did., type: str, returned: always, sample: "3c:6d:66:01:02:03"}
-    expected_mac: {description: MAC address of the peer's rail as given., type: str, returned: always, sample: "3c:6d:66:01:02:03"}
-    mac_ok: {description: Both are the same; null when one is not known., type: bool, returned: always, sample: true}
     reason: {description: Why packets do not pass., type: str, returned: always, sample: nobody answers ARP for its address}
+connectx:
+  description: The facts, RV(gb10.cluster.connectx_info#module:connectx).
+  returned: with O(facts)
+  type: dict
+  sample: {}
 reason:
   description: Why nothing was sent.
   returned: in check mode
@@ -96,11 +101,14 @@ reason:
   sample: check mode, the links of the plan may not exist yet
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.gb10.cluster.plugins.module_utils import _ping
 from ansible_collections.gb10.cluster.plugins.module_utils._command import run
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._argspec import slice_argument_spec, slice_errors
+from ansible_collections.gb10.cluster.plugins.module_utils._connectx._facts import collect
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._machine import Machine
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._sysfs import discover
 
@@ -108,22 +116,25 @@ PEER = {
     "peer": {"type": "str", "required": True},
     "subnet": {"type": "int", "required": True},
     "address": {"type": "str", "required": True},
-    "mac": {"type": "str"},
 }
+SPEC = {"peers": {"type": "list", "elements": "dict", "required": True, "options": PEER}, "facts": {"type": "bool", "default": False}}
 
 
 def main() -> None:
     """Run the module."""
-    spec = {**slice_argument_spec(), "peers": {"type": "list", "elements": "dict", "required": True, "options": PEER}}
-    module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
-    wrong = slice_errors(module.params["ports"], module.params["interfaces"])
+    module = AnsibleModule(argument_spec={**slice_argument_spec(), **SPEC}, supports_check_mode=True)
+    given = module.params
+    wrong = slice_errors(given["ports"], given["interfaces"])
     if wrong:
         module.fail_json(msg="\n".join(wrong))
     if module.check_mode:
-        module.exit_json(changed=False, paths=[], reason="check mode, the links of the plan may not exist yet")
-    interfaces, _problems = discover(Machine(), module.params["interfaces"])
-    planned = _ping.paths(module.params["ports"], module.params["mtu"], module.params["peers"], interfaces)
-    module.exit_json(changed=False, paths=_ping.measure(planned, run))
+        found: dict[str, Any] = {"paths": [], "reason": "check mode, the links of the plan may not exist yet"}
+    else:
+        interfaces, _problems = discover(Machine(), given["interfaces"])
+        found = {"paths": _ping.measure(_ping.paths(given["ports"], given["mtu"], given["peers"], interfaces), run)}
+    if given["facts"]:
+        found["connectx"] = collect(given["interfaces"])
+    module.exit_json(changed=False, **found)
 
 
 if __name__ == "__main__":

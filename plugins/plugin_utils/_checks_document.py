@@ -3,16 +3,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Lays plan and facts side by side, so that a check is one small question about one thing.
 
-A node: ``{name, label, unknown, system, facts, plan, nccl, ports, rails, routes, paths}``; one that is no part of the run, or
+A node: ``{name, label, unknown, python, facts, plan, nccl, ports, rails, routes, paths}``; one that is no part of the run, or
 no more, has only ``{name, absent}``, the reason.
 
-* ``facts`` is what ``connectx_info`` returns, ``system`` what Ansible gathered, ``plan`` the slice, ``nccl`` the library; each may be null.
+* ``facts`` is what ``connectx_info`` returns, ``python`` its version, ``plan`` the slice, ``nccl`` the library; each may be null.
 ``label`` names a thing after its node's name in messages.
 
 * a port: ``{label, port, planned, cable, rails_found, module}``, one for each planned port;
 * a rail: ``{label, port, rail, planned: {address, cidr, mtu, speed_mbps}, present}`` and all facts of that rail;
 * a route: ``{label, destination, interface, clash, wider}``, texts that say how it lies to the rail subnets, or null;
-* a path: what ``connectx_ping`` returns, with a label, and ``link``, whether the node's own rail has one.
+* a path: what ``connectx_ping`` returns, with a label, ``link`` (whether the node's own rail has one) and ``expected_mac`` (of the peer's rail).
 """
 
 from __future__ import annotations
@@ -21,20 +21,24 @@ import ipaddress
 from collections.abc import Iterable
 from typing import Any
 
+from ansible_collections.gb10.cluster.plugins.plugin_utils._checks_peers import macs
+
 SPEED_MBPS = {"100G": 100_000, "200G": 200_000}
 Network = ipaddress.IPv4Network
+Macs = dict[tuple[str, str], str | None]
 
 
 def document(request: dict[str, Any]) -> dict[str, Any]:
     """Build ``{nodes: […], lost: [names]}``, in the order of the plan.
 
     :param request: ``plan`` (the fabric plan), ``hosts`` (that the run still has), ``hosts_all`` (that it began with),
-        and by host: ``system`` (facts gathered by Ansible), ``connectx``, ``ping``, ``nccl`` (what these modules returned).
+        and by host: ``connectx``, ``ping``, ``nccl`` (what these modules returned).
     """
     plan = request["plan"]
     subnets = [Network(subnet["cidr"]) for subnet in plan["subnets"]]
+    known = macs(plan, request.get("connectx") or {})
     return {
-        "nodes": [_node(name, slice_, subnets, request) for name, slice_ in plan["nodes"].items()],
+        "nodes": [_node(name, slice_, subnets, request, known) for name, slice_ in plan["nodes"].items()],
         "lost": [name for name in request["hosts_all"] if name not in request["hosts"]],
     }
 
@@ -44,24 +48,25 @@ def _returned(request: dict[str, Any], kind: str, name: str) -> dict[str, Any]:
     return value
 
 
-def _node(name: str, slice_: dict[str, Any], subnets: list[Network], request: dict[str, Any]) -> dict[str, Any]:
+def _node(name: str, slice_: dict[str, Any], subnets: list[Network], request: dict[str, Any], known: Macs) -> dict[str, Any]:
     if name not in request["hosts"]:
         return {"name": name, "absent": "it did not answer, or failed earlier" if name in request["hosts_all"] else "not part of this run"}
-    facts = _returned(request, "connectx", name).get("connectx")
+    told = _returned(request, "connectx", name)
+    facts = told.get("connectx")
     rails = list(_rails(slice_, facts))
     ping = _returned(request, "ping", name)
     return {
         "name": name,
         "label": "",
         "unknown": None if facts else "connectx_info did not run",
-        "system": _returned(request, "system", name) or None,
+        "python": facts["host"]["python"] if facts else told.get("python"),
         "facts": facts,
         "plan": slice_,
         "nccl": _returned(request, "nccl", name) or None,
         "ports": list(_ports(slice_, facts)),
         "rails": rails,
         "routes": list(_routes(rails, subnets, facts)),
-        "paths": list(_paths(ping.get("paths") or [], rails)),
+        "paths": list(_paths(ping.get("paths") or [], rails, known)),
     }
 
 
@@ -137,11 +142,12 @@ def _routes(rails: list[dict[str, Any]], subnets: list[Network], facts: dict[str
         yield {**route, "label": f"route {route['destination']} ({route['interface']})", "clash": clash, "wider": wider}
 
 
-def _paths(paths: list[dict[str, Any]], rails: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+def _paths(paths: list[dict[str, Any]], rails: list[dict[str, Any]], known: Macs) -> Iterable[dict[str, Any]]:
     links = {(rail["port"], rail["rail"]): rail.get("carrier") for rail in rails}
     for path in paths:
         label = f"to {path['peer']} on {path['port']} rail {path['rail']}"
-        yield {**path, "label": label, "link": links.get((path["port"], path["rail"]))}
+        expected = known.get((path["peer"], path["target"]))
+        yield {**path, "label": label, "link": links.get((path["port"], path["rail"])), "expected_mac": expected}
 
 
 def relation(route: Network, connected: bool, subnets: list[Network]) -> tuple[str | None, str | None]:

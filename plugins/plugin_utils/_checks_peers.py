@@ -8,21 +8,33 @@ from __future__ import annotations
 from typing import Any
 
 
-def peers(plan: dict[str, Any], host: str, connectx: dict[str, Any]) -> list[dict[str, Any]]:
-    """List the other ends of the rails of ``host``: ``[{peer, subnet, address, mac}]``, the options of ``connectx_ping``.
+def peers(plan: dict[str, Any], host: str, hosts: list[str]) -> list[dict[str, Any]]:
+    """List the other ends of the rails of ``host``: ``[{peer, subnet, address}]``, the options of ``connectx_ping``.
 
-    :param connectx: what ``connectx_info`` returned, by host; a node that is not in it is no part of the run and no peer.
-        ``mac`` is None where the facts of that rail are missing.
+    :param hosts: the nodes that the run has; another is no peer.
     """
     own = {rail["subnet"] for port in plan["nodes"][host]["ports"].values() for rail in port["rails"]}
     return [
-        {"peer": name, "subnet": rail["subnet"], "address": rail["address"], "mac": _mac(connectx[name].get("connectx"), port, rail["rail"])}
+        {"peer": name, "subnet": rail["subnet"], "address": rail["address"]}
         for name, node in plan["nodes"].items()
-        if name != host and name in connectx
-        for port, planned in node["ports"].items()
+        if name != host and name in hosts
+        for planned in node["ports"].values()
         for rail in planned["rails"]
         if rail["subnet"] in own
     ]
+
+
+def macs(plan: dict[str, Any], connectx: dict[str, Any]) -> dict[tuple[str, str], str | None]:
+    """Which MAC address must answer for which address of which node: ``{(node, address): mac}``, None where the facts of that rail are missing.
+
+    :param connectx: what ``connectx_info`` returned, by node.
+    """
+    return {
+        (name, rail["address"]): _mac((connectx.get(name) or {}).get("connectx"), port, rail["rail"])
+        for name, node in plan["nodes"].items()
+        for port, planned in node["ports"].items()
+        for rail in planned["rails"]
+    }
 
 
 def _mac(facts: dict[str, Any] | None, port: str, rail: int) -> str | None:

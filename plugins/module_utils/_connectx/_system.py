@@ -40,8 +40,13 @@ class Session(NamedTuple):
 
 
 def host(machine: Machine) -> dict[str, Any]:
-    """Who this machine is; ``boot_time`` in epoch seconds."""
+    """Who this machine is; ``boot_time`` in epoch seconds.
+
+    ``init`` is what the first process calls itself; ``os.family`` the id of the system that this one descends from (``ID_LIKE`` names
+    the closest relative first).
+    """
     release = _text.assignments(machine.text("/etc/os-release"))
+    names = {key: release.get(key.upper()) for key in ("id", "name", "version_id", "pretty_name")}
     return {
         "hostname": machine.text("/proc/sys/kernel/hostname"),
         "machine_id": machine.text("/etc/machine-id"),
@@ -50,7 +55,8 @@ def host(machine: Machine) -> dict[str, Any]:
         "kernel": machine.text("/proc/sys/kernel/osrelease"),
         "architecture": os.uname().machine,
         "python": python_platform.python_version(),
-        "os": {"id": release.get("ID"), "version_id": release.get("VERSION_ID"), "pretty_name": release.get("PRETTY_NAME")},
+        "init": machine.text("/proc/1/comm"),
+        "os": {**names, "family": next(reversed(release.get("ID_LIKE", "").split()), names["id"])},
     }
 
 

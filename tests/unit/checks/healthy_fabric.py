@@ -44,7 +44,10 @@ def connectx(node: int) -> dict[str, Any]:
     """Healthy facts of a node."""
     route = {"gateway": None, "protocol": "kernel", "metric": None}
     return {
-        "host": {"hostname": NAMES[node - 1], "machine_id": f"{node}" * 32, "boot_time": 1790000000, "kernel": "6.17.0-1014-nvidia"},
+        "host": {
+            "hostname": NAMES[node - 1], "machine_id": f"{node}" * 32, "boot_time": 1790000000, "kernel": "6.17.0-1014-nvidia",
+            "python": "3.12.3", "init": "systemd", "os": {"id": "ubuntu", "name": "Ubuntu", "version_id": "24.04", "family": "debian"},
+        },
         "platform": {
             "vendor": "NVIDIA", "dgx": {"DGX_NAME": "DGX Spark", "DGX_OTA_VERSION": "7.5.0"}, "cmdline": ["quiet"],
             "memlock": {"soft": "unlimited", "hard": "unlimited"},
@@ -69,17 +72,15 @@ def path(node: int, number: int) -> dict[str, Any]:
     return {
         "peer": NAMES[2 - node], "port": "p0", "rail": number, "interface": DEVICES[number][0], "mtu": 9000, "largest_mtu": 9000,
         "source": f"10.77.{number}.{node}", "target": f"10.77.{number}.{3 - node}", "sent": 3, "received": 3, "loss_percent": 0.0, "rtt_ms": 0.07,
-        "small_ok": True, "full_ok": True, "neighbour_mac": other, "expected_mac": other, "mac_ok": True, "reason": None,
+        "small_ok": True, "full_ok": True, "neighbour_mac": other, "reason": None,
     }  # fmt: skip
 
 
 def request() -> dict[str, Any]:
     """Everything the filter fabric_checks takes, of a healthy fabric."""
-    system = {"python_version": "3.12.3", "os_family": "Debian", "distribution": "Ubuntu", "distribution_version": "24.04", "service_mgr": "systemd"}
     numbered = list(enumerate(NAMES, 1))
     return {
         "plan": plan(), "hosts": list(NAMES), "hosts_all": list(NAMES),
-        "system": {name: dict(system) for name in NAMES},
         "connectx": {name: {"changed": False, "connectx": connectx(node)} for node, name in numbered},
         "ping": {name: {"changed": False, "paths": [path(node, 0), path(node, 1)]} for node, name in numbered},
         "nccl": {name: {"version": "2.30.7", "build": "2.30.7+cuda13.3", "error": None} for name in NAMES},

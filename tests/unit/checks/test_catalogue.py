@@ -81,21 +81,20 @@ def no_card(request: Request, hotplug: bool) -> None:
 def lost(request: Request) -> None:
     """spark-2 went away during the run."""
     request["hosts"].remove("spark-2")
-    del request["connectx"]["spark-2"], request["system"]["spark-2"]
+    del request["connectx"]["spark-2"]
 
 
 def old_python(request: Request) -> None:
-    """A Python on which connectx_info can not run, so that it was skipped."""
-    request["system"]["spark-1"]["python_version"] = "3.8.10"
-    request["connectx"]["spark-1"] = {"changed": False, "skipped": True}
+    """A Python that can not read the facts, so that connectx_info told its version instead."""
+    request["connectx"]["spark-1"] = {"changed": False, "failed": False, "python": "3.8.10"}
 
 
 PREFLIGHT: dict[str, Break] = {
     "a host that can not be reached": lost,
     "an old Python": old_python,
-    "another family of systems": lambda request: request["system"]["spark-2"].update(os_family="RedHat"),
-    "no systemd": lambda request: request["system"]["spark-2"].update(service_mgr="sysvinit"),
-    "another Ubuntu": lambda request: request["system"]["spark-2"].update(distribution_version="26.04"),
+    "another family of systems": lambda request: facts(request, "spark-2")["host"]["os"].update(family="fedora"),
+    "no systemd": lambda request: facts(request, "spark-2")["host"].update(init="init"),
+    "another Ubuntu": lambda request: facts(request, "spark-2")["host"]["os"].update(version_id="26.04"),
     "one host name twice": lambda request: facts(request)["host"].update(hostname="spark-2"),
     "one machine-id twice": lambda request: facts(request)["host"].update(machine_id="2" * 32),
     "another kernel": lambda request: facts(request)["host"].update(kernel="6.14.0-1009-nvidia"),
@@ -133,11 +132,11 @@ VALIDATE: dict[str, Break] = {
     "ARP is asked with the wrong address": lambda request: rail(request)["sysctl"].update(arp_announce=0),
     "a change that was never confirmed": lambda request: facts(request).update(rollback={"id": "x", "deadline": 1.0, "seconds_left": 0.0}),
     "a peer that does not answer": lambda request: path(request).update(
-        small_ok=False, full_ok=False, largest_mtu=None, neighbour_mac=None, mac_ok=None, reason="nobody answers ARP for its address"
+        small_ok=False, full_ok=False, largest_mtu=None, neighbour_mac=None, reason="nobody answers ARP for its address"
     ),
     "a path with MTU 1500": lambda request: path(request).update(full_ok=False, largest_mtu=1500, reason="lost on the way or at the peer"),
     "a lossy path": lambda request: path(request).update(received=2, loss_percent=33.3),
-    "the peer's other rail answers": lambda request: path(request).update(neighbour_mac="3c:6d:66:00:02:00", mac_ok=False),
+    "the peer's other rail answers": lambda request: path(request).update(neighbour_mac="3c:6d:66:00:02:00"),
     "the peer's other rail answers ARP and nothing else": lambda request: path(request).update(
         small_ok=False, full_ok=False, largest_mtu=None, neighbour_mac="3c:6d:66:00:02:00", reason="no answer, although ARP was answered"
     ),

@@ -95,30 +95,36 @@ def test_a_rail_carries_its_facts_and_its_plan() -> None:
     assert rail["planned"] == {"address": "10.77.1.1", "cidr": "10.77.1.1/24", "mtu": 9000, "speed_mbps": 200000}
 
 
-def peers(connectx: dict[str, Any]) -> list[dict[str, Any]]:
+def peers(hosts: list[str]) -> list[dict[str, Any]]:
     """The peers of spark-1."""
-    found: list[dict[str, Any]] = PeersFilters().filters()["fabric_peers"](healthy_fabric.plan(), "spark-1", connectx)
+    found: list[dict[str, Any]] = PeersFilters().filters()["fabric_peers"](healthy_fabric.plan(), "spark-1", hosts)
     return found
 
 
-def test_peers_are_the_other_ends_of_own_subnets_with_their_macs() -> None:
-    assert peers(healthy_fabric.request()["connectx"]) == [
-        {"peer": "spark-2", "subnet": 0, "address": "10.77.0.2", "mac": "3c:6d:66:00:02:00"},
-        {"peer": "spark-2", "subnet": 1, "address": "10.77.1.2", "mac": "3c:6d:66:00:02:01"},
+def test_peers_are_the_other_ends_of_own_subnets() -> None:
+    assert peers(["spark-1", "spark-2"]) == [
+        {"peer": "spark-2", "subnet": 0, "address": "10.77.0.2"},
+        {"peer": "spark-2", "subnet": 1, "address": "10.77.1.2"},
     ]
 
 
+def test_a_node_outside_the_run_is_no_peer() -> None:
+    assert peers(["spark-1"]) == []
+
+
 @pytest.mark.parametrize(
-    ("connectx", "macs"),
+    ("facts", "macs"),
     [
-        ({"spark-1": {}}, []),
-        ({"spark-2": {}}, [None, None]),
-        ({"spark-2": {"connectx": {"ports": {}}}}, [None, None]),
-        ({"spark-2": {"connectx": {"ports": {"p0": {"rails": [{"rail": 1, "mac": "x"}]}}}}}, [None, "x"]),
+        (healthy_fabric.connectx(2), ["3c:6d:66:00:02:00", "3c:6d:66:00:02:01"]),
+        (None, [None, None]),
+        ({**healthy_fabric.connectx(2), "ports": {}}, [None, None]),
+        ({**healthy_fabric.connectx(2), "ports": {"p0": {"module": {}, "rails": [healthy_fabric.rail(2, 1)]}}}, [None, "3c:6d:66:00:02:01"]),
     ],
 )
-def test_peers_outside_the_run_are_left_out_and_unknown_macs_are_none(connectx: dict[str, Any], macs: list[str | None]) -> None:
-    assert [peer["mac"] for peer in peers(connectx)] == macs
+def test_a_path_knows_which_mac_must_answer_as_far_as_the_peer_told(facts: dict[str, Any] | None, macs: list[str | None]) -> None:
+    request = healthy_fabric.request()
+    request["connectx"]["spark-2"] = {"connectx": facts} if facts else {}
+    assert [path["expected_mac"] for path in document(request)["nodes"][0]["paths"]] == macs
 
 
 def test_the_table_counts_by_check_and_tells_everything_that_is_not_a_pass() -> None:

@@ -188,7 +188,7 @@ def node(tmp_path: Path, fixtures: Path) -> Node:
     machine.file("/etc/dgx-release", machine.sample("dgx-release-two-updates.txt"))
     machine.file("/proc/cmdline", machine.sample("proc-cmdline-example.txt"))
     for path, content in {
-        "/proc/sys/kernel/hostname": "spark-a", "/proc/sys/kernel/osrelease": "6.17.0-1014-nvidia",
+        "/proc/1/comm": "systemd", "/proc/sys/kernel/hostname": "spark-a", "/proc/sys/kernel/osrelease": "6.17.0-1014-nvidia",
         "/proc/sys/kernel/random/boot_id": "5c1f0b3a-0000-4000-8000-000000000001", "/etc/machine-id": "0123456789abcdef0123456789abcdef",
         "/proc/stat": "cpu 1 2 3\nbtime 1790000000", "/proc/meminfo": "MemTotal: 125000000 kB\nMemAvailable:   1000 kB\nCmaTotal:       0 kB",
         "/proc/modules": "mlx5_ib 1 0 - Live 0x0\nmlx5_core 1 1 mlx5_ib, Live 0x0", "/sys/class/dmi/id/sys_vendor": "NVIDIA",

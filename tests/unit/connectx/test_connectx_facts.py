@@ -78,8 +78,8 @@ def test_the_machine_around_the_card(node: Any) -> None:
     assert re.match(r"3\.\d+\.\d+", host.pop("python")) and host.pop("architecture")
     assert host == {
         "hostname": "spark-a", "machine_id": "0123456789abcdef0123456789abcdef", "boot_id": "5c1f0b3a-0000-4000-8000-000000000001",
-        "boot_time": 1790000000, "kernel": "6.17.0-1014-nvidia",
-        "os": {"id": "ubuntu", "version_id": "24.04", "pretty_name": "Ubuntu 24.04.4 LTS"},
+        "boot_time": 1790000000, "kernel": "6.17.0-1014-nvidia", "init": "systemd",
+        "os": {"id": "ubuntu", "name": "Ubuntu", "version_id": "24.04", "pretty_name": "Ubuntu 24.04.4 LTS", "family": "debian"},
     }  # fmt: skip
     assert facts["management"] == {"interface": "enP7s7", "address": "192.168.10.11/24", "interfaces": ["enP7s7"]}
     assert facts["routes"][0] == {"destination": "0.0.0.0/0", "interface": "enP7s7", "gateway": "192.168.10.1", "protocol": "dhcp", "metric": 100}

@@ -5,12 +5,17 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import platform
+from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible.module_utils.testing import patch_module_args
 
+from ansible_collections.gb10.cluster.plugins.module_utils import _message
+from ansible_collections.gb10.cluster.plugins.module_utils._connectx import _argspec, _facts
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._types import Connectx
 from ansible_collections.gb10.cluster.plugins.modules import connectx_info
 
@@ -32,7 +37,7 @@ def run(capsys: pytest.CaptureFixture[str], **arguments: Any) -> tuple[int, dict
 @pytest.mark.parametrize("check", [False, True])
 def test_the_slice_is_accepted_as_it_is(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, check: bool) -> None:
     seen: list[Any] = []
-    monkeypatch.setattr(connectx_info, "collect", lambda interfaces: seen.append(interfaces) or {"ports": {}})
+    monkeypatch.setattr(_facts, "collect", lambda interfaces: seen.append(interfaces) or {"ports": {}})
     assert run(capsys, **SLICE, _ansible_check_mode=check)[1]["connectx"] == {"ports": {}}
     assert seen == [SLICE["interfaces"]]
 
@@ -40,6 +45,19 @@ def test_the_slice_is_accepted_as_it_is(capsys: pytest.CaptureFixture[str], monk
 def test_a_machine_that_is_no_gb10_is_told_about_all_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     status, result = run(capsys)
     assert (status, result["changed"], set(result["connectx"])) == (0, False, set(Connectx.__annotations__))
+
+
+def test_an_older_python_says_so(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connectx_info, "PYTHON", (99, 0))
+    status, result = run(capsys)
+    found = platform.python_version()
+    assert (status, result["python"]) == (1, found)
+    assert result["msg"] == f"Python - expected at least 3.10, found {found}. Set ansible_python_interpreter to a Python that is new enough."
+
+
+@pytest.mark.parametrize("file", [connectx_info.__file__, _argspec.__file__, _message.__file__])
+def test_what_is_read_before_that_is_something_that_python_3_8_can_read(file: str) -> None:
+    assert ast.parse(Path(file).read_text(encoding="utf-8"), feature_version=(3, 8))
 
 
 FIX = "Write them as in the plan, p0: [aerial00, aerial02]."

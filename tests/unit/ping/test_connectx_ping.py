@@ -15,7 +15,7 @@ from ansible_collections.gb10.cluster.plugins.module_utils import _ping
 from ansible_collections.gb10.cluster.plugins.modules import connectx_ping
 
 PORTS = {"p0": {"peer": {"node": "b", "port": "p0"}, "speed": "200G", "rails": [{"rail": 0, "address": "10.77.0.1", "prefix": 24, "subnet": 0}]}}
-PEERS = [{"peer": "b", "subnet": 0, "address": "10.77.0.2", "mac": "4e:35:35:92:b8:95"}]
+PEERS = [{"peer": "b", "subnet": 0, "address": "10.77.0.2"}]
 
 
 def returned(capsys: pytest.CaptureFixture[str], rc: int = 0, **arguments: Any) -> dict[str, Any]:
@@ -33,6 +33,15 @@ def test_all_paths_are_measured(capsys: pytest.CaptureFixture[str], monkeypatch:
     result = returned(capsys, interfaces={"p0": ["aerial00", "aerial02"]})
     assert result["changed"] is False
     assert [(path["interface"], path["target"], path["mtu"]) for path in result["paths"]] == [("aerial00", "10.77.0.2", 9000)]
+
+
+def test_the_facts_come_along_when_asked_for(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connectx_ping, "collect", lambda interfaces: {"asked": interfaces})
+    monkeypatch.setattr(_ping, "measure", lambda planned, run: planned)
+    names = {"p0": ["aerial00", "aerial02"]}
+    assert "connectx" not in returned(capsys, interfaces=names)
+    assert returned(capsys, interfaces=names, facts=True)["connectx"] == {"asked": names}
+    assert returned(capsys, interfaces=names, facts=True, _ansible_check_mode=True)["connectx"] == {"asked": names}
 
 
 def test_check_mode_sends_nothing_and_says_why(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
