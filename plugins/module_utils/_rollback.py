@@ -275,9 +275,6 @@ def put_back(machine: Machine, live: dict[str, Any]) -> list[str]:
         for command in todo:
             machine.run(command)
         machine.sleep(0.1)
-    for interface, state in old.items():
-        for route in state["routes"]:
-            machine.run(["ip", "route", "replace", *route, "dev", interface])
     now = {**present, **addresses(machine)}
     problems += [
         f"{path} is not {value}"
@@ -291,6 +288,17 @@ def put_back(machine: Machine, live: dict[str, Any]) -> list[str]:
         for key in ("up", "mtu", "addresses")
         if _shown(now[interface][key]) != _shown(state[key])
     ]
+
+
+def put_back_routes(machine: Machine, live: dict[str, Any]) -> list[str]:
+    """Add the former routes of the interfaces again; returns what could not be added, in sentences. ``live`` as for :func:`put_back`."""
+    present = addresses(machine)
+    waiting = [route for interface, state in live.items() if state is not None and interface in present for route in state["routes"]]
+    # twice: a route may need a later one to reach its gateway
+    for _round in range(2):
+        done = [(route, machine.run(route)) for route in waiting]
+        waiting = [route for route, result in done if result.rc != 0]
+    return [f"{' '.join(route)}: {result.err.strip().rstrip('.') or result.rc}" for route, result in done if result.rc != 0]
 
 
 def forget(machine: Machine, live: dict[str, Any]) -> None:
@@ -358,7 +366,7 @@ def fire(machine: Machine, folder: str, boot: bool = False, only: str | None = N
     if boot:
         forget(machine, data["live"])
     else:
-        problems += put_back(machine, data["live"])
+        problems += put_back(machine, data["live"]) + put_back_routes(machine, data["live"])
     outcome = {"id": data["id"], "when": machine.now(), "at": "boot" if boot else "run", "problems": problems}
     machine.write(data["last"], json.dumps(outcome).encode(), Meta(0o600, 0, 0, 0, None))
     vanish(machine, folder, data, boot)

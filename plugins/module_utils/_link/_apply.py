@@ -8,6 +8,7 @@ from __future__ import annotations
 from ansible_collections.gb10.cluster.plugins.module_utils import _netplan, _rollback
 from ansible_collections.gb10.cluster.plugins.module_utils._link import _arming, _backends, _live
 from ansible_collections.gb10.cluster.plugins.module_utils._link._change import Change
+from ansible_collections.gb10.cluster.plugins.module_utils._message import message
 from ansible_collections.gb10.cluster.plugins.module_utils._rollback import Machine
 
 READ_BACK = 15.0
@@ -34,6 +35,8 @@ def make(machine: Machine, change: Change, run_id: str) -> None:
         problems = _rollback.put_back(machine, dict(change.released))
         if problems:
             raise RuntimeError("; ".join(problems))
+        for text in _rollback.put_back_routes(machine, dict(change.released)):
+            change.warnings.append(message("route of before", "to be there again", text, "Add it by hand if it is still wanted."))
     for rail in change.rails:
         if rail.interface in change.act and not rail.link_local:
             # an address that NetworkManager's automatic profile made outlives the profile

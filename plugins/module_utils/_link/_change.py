@@ -77,7 +77,15 @@ def present(machine: Machine, connectx: Connectx, rails: list[Rail], takeover: b
         *([] if interrupt else _refusals.jobs(connectx, [*change.act, *change.released])),
     ]
     change.diff = _diff(machine, change)
+    change.warnings += _lost_routes({name: state for name, state in change.states.items() if name in change.act} | change.released)
     return change
+
+
+def _lost_routes(states: dict[str, State | None]) -> list[str]:
+    """One warning for each interface with routes that are gone for good when its address goes."""
+    fix = "Add it by hand when the state of before comes back."
+    lost = [(name, text) for name, state in states.items() if state for text in state["lost_routes"]]
+    return [message(f"{name}: route", "one that can be put back", text, fix) for name, text in lost]
 
 
 def _move(machine: Machine, change: Change, record: _record.Record, taken: list[Claim]) -> None:
@@ -151,6 +159,7 @@ def absent(machine: Machine, connectx: Connectx, interrupt: bool) -> Change:
     _netplan_part(machine, change, {*ours, *(name for entry in record["moved"] for name in entry["definitions"])})
     change.refusals += _refusals.branch_we_sit_on(connectx, ours) + ([] if interrupt else _refusals.jobs(connectx, ours))
     change.diff = _diff(machine, change)
+    change.warnings += _lost_routes(change.released)
     return change
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, TypedDict
 
+from ansible_collections.gb10.cluster.plugins.module_utils._link import _routes
 from ansible_collections.gb10.cluster.plugins.module_utils._link._rail import Rail
 from ansible_collections.gb10.cluster.plugins.module_utils._rollback import Machine, addresses
 
@@ -18,13 +19,16 @@ RAIL_SYSCTL = {"arp_ignore": "1", "arp_announce": "2"}
 """Both rails hear every broadcast on their cable: each answers and announces its own address only."""
 
 _KEPT_SYSCTL = (*(f"net/ipv4/conf/{{}}/{name}" for name in RAIL_SYSCTL), "net/ipv6/conf/{}/addr_gen_mode", "net/ipv6/conf/{}/disable_ipv6")
-_OWN_ROUTES = {"kernel", "dhcp", "ra"}
+
+
+_NO_ROUTES = _routes.Routes([], [])
 
 
 class State(TypedDict):
     """One interface: ``owner`` is ``networkd`` | ``NetworkManager`` | None, ``connection`` the UUID of its active NetworkManager profile,
     ``profile`` that profile's name, ``networkmanager`` whether that service runs at all. Addresses are CIDRs; ``dynamic`` ones have a lease.
-    ``routes`` are the words ``ip route replace`` takes; ``sysctl`` maps a path below ``/proc/sys`` to its value."""
+    ``routes`` are the commands that add the interface's routes again, ``lost_routes`` those for which there is none; ``sysctl`` maps a path
+    below ``/proc/sys`` to its value."""
 
     up: bool
     carrier: bool
@@ -32,6 +36,7 @@ class State(TypedDict):
     addresses: list[str]
     dynamic: list[str]
     routes: list[list[str]]
+    lost_routes: list[str]
     sysctl: dict[str, str]
     owner: str | None
     connection: str | None
@@ -41,7 +46,8 @@ class State(TypedDict):
 
 def capture(machine: Machine, interfaces: Iterable[str]) -> dict[str, State | None]:
     """Read the live state of ``interfaces``; None for one that is not there."""
-    links, devices, networkd, routes = addresses(machine), _networkmanager(machine), _networkd(machine), _routes(machine)
+    links, devices, networkd = addresses(machine), _networkmanager(machine), _networkd(machine)
+    routes = [_routes.by_interface(machine.run(["ip", "-j", family, "route", "show", "table", "all"]).out, family) for family in ("-4", "-6")]
     states: dict[str, State | None] = {}
     for name in interfaces:
         link = links.get(name)
@@ -56,7 +62,8 @@ def capture(machine: Machine, interfaces: Iterable[str]) -> dict[str, State | No
             "mtu": link["mtu"],
             "addresses": link["addresses"],
             "dynamic": link["dynamic"],
-            "routes": routes.get(name, []),
+            "routes": [command for found in routes for command in found.get(name, _NO_ROUTES).commands],
+            "lost_routes": [text for found in routes for text in found.get(name, _NO_ROUTES).lost],
             "sysctl": _sysctl(machine, name),
             "owner": "NetworkManager" if managed else "networkd" if name in networkd else None,
             "connection": connection if managed else None,
@@ -69,18 +76,6 @@ def capture(machine: Machine, interfaces: Iterable[str]) -> dict[str, State | No
 def _sysctl(machine: Machine, name: str) -> dict[str, str]:
     found = {path: machine.peek(f"/proc/sys/{path}") for path in (template.format(name) for template in _KEPT_SYSCTL)}
     return {path: value.decode().strip() for path, value in found.items() if value is not None}
-
-
-def _routes(machine: Machine) -> dict[str, list[list[str]]]:
-    """Routes that somebody added on an interface, beside those the kernel and leases make."""
-    done = machine.run(["ip", "-j", "-4", "route", "show"])
-    found: dict[str, list[list[str]]] = {}
-    for row in json.loads(done.out or "[]") if done.rc == 0 else []:
-        if row.get("protocol") not in _OWN_ROUTES and "dev" in row:
-            via = ["via", row["gateway"]] if "gateway" in row else []
-            metric = ["metric", str(row["metric"])] if "metric" in row else []
-            found.setdefault(row["dev"], []).append([row["dst"], *via, *metric])
-    return found
 
 
 def _networkd(machine: Machine) -> set[str]:

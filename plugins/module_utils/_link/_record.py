@@ -76,5 +76,5 @@ def before(record: Record, interface: str, now: State | None, ours: list[str]) -
     if now is None or interface not in ours:
         return now
     sysctl = {path: "0" for path in now["sysctl"] if not path.endswith("addr_gen_mode")}
-    blank: State = {**now, "mtu": DEFAULT_MTU, "addresses": [], "dynamic": [], "routes": [], "sysctl": sysctl, "connection": None, "profile": None}
-    return blank
+    empty: State = {**now, "addresses": [], "dynamic": [], "routes": [], "lost_routes": [], "connection": None, "profile": None}
+    return {**empty, "mtu": DEFAULT_MTU, "sysctl": sysctl}

@@ -52,6 +52,7 @@ class FakeMachine(Machine):
         self.backend = backend
         self.files: dict[str, tuple[bytes, Meta]] = {}
         self.links = {name: link() for name in (*RAILS, MANAGEMENT)}
+        self.routes = "[]"
         self.sysctl: dict[str, str] = {}
         self.networkd = backend == "netplan-networkd"
         self.units: dict[str, dict[str, Any]] = {}
@@ -203,7 +204,8 @@ class FakeMachine(Machine):
         words = list(argv)
         reading = {
             ("ip", "-j", "address"): self._addresses,
-            ("ip", "-j", "-4"): lambda _words: Result(0, "[]", ""),
+            ("ip", "-j", "-4"): lambda _words: Result(0, self.routes, ""),
+            ("ip", "-j", "-6"): lambda _words: Result(0, "[]", ""),
             ("nmcli", "-t", "-f"): self._device_status,
             ("networkctl", "list", "--json=short"): self._networkctl_list,
             ("modprobe", "--dry-run", "--quiet"): lambda words: DONE if words[3] in self.loadable else FAILED,

@@ -23,7 +23,7 @@ def state(**changes: Any) -> _live.State:
     """A right rail."""
     sysctl = {"net/ipv4/conf/enp1s0f0np0/arp_ignore": "1", "net/ipv4/conf/enp1s0f0np0/arp_announce": "2"}
     found: dict[str, Any] = {
-        "up": True, "carrier": True, "mtu": 9000, "addresses": ["10.77.0.1/24"], "dynamic": [], "routes": [], "sysctl": sysctl,
+        "up": True, "carrier": True, "mtu": 9000, "addresses": ["10.77.0.1/24"], "dynamic": [], "routes": [], "lost_routes": [], "sysctl": sysctl,
         "owner": "networkd", "connection": None, "profile": None, "networkmanager": True, **changes,
     }  # fmt: skip
     result: _live.State = found  # type: ignore[assignment]
@@ -124,7 +124,7 @@ def test_boot_runs_only_what_makes_sense_before_the_daemons() -> None:
     assert _backends.restore("networkmanager", "x", {"a": state(owner="NetworkManager")}) == [reload]
 
 
-BLANK = {"mtu": 1500, "addresses": [], "dynamic": [], "routes": [], "connection": None, "profile": None}
+BLANK = {"mtu": 1500, "addresses": [], "dynamic": [], "routes": [], "lost_routes": [], "connection": None, "profile": None}
 
 
 @pytest.mark.parametrize(

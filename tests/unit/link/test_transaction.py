@@ -399,7 +399,8 @@ def test_result_that_can_not_be_read_is_no_proof() -> None:
     with pytest.raises(_run.Failed) as failed:
         _run.run(machine, options("confirmed"), False, lambda _interfaces: connectx())
     assert failed.value.rollback == {"id": "run-1", "state": "restored", "problems": []}
-    assert str(failed.value).endswith(f"Reason: {_arming.RESULT} - expected changed, found nothing. Put the links right by hand, then remove that file.")
+    reason = f"{_arming.RESULT} - expected changed, found nothing. Put the links right by hand, then remove that file."
+    assert str(failed.value).endswith(f"Reason: {reason}")
     assert machine.state() == before
 
 
@@ -483,7 +484,8 @@ def test_file_that_the_rollback_can_not_keep_is_named(monkeypatch: pytest.Monkey
     monkeypatch.setattr(_rollback, "keep", refuse)
     with pytest.raises(_run.Refused) as refused:
         _run.run(machine, options(), False, lambda _interfaces: connectx())
-    assert refused.value.texts == [NO_SPACE.replace(_names.ROLLBACK_DIR, _names.LIMITS_FILE).replace("No space left on device", "Operation not permitted")]
+    text = NO_SPACE.replace(_names.ROLLBACK_DIR, _names.LIMITS_FILE)
+    assert refused.value.texts == [text.replace("No space left on device", "Operation not permitted")]
 
 
 def run_steps() -> list[str]:

@@ -17,7 +17,7 @@ from ansible_collections.gb10.cluster.plugins.module_utils._link import _arming,
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl import _library, _tree
 
 STATE = {
-    "up": True, "carrier": False, "mtu": 1500, "addresses": ["10.1.1.1/24"], "dynamic": [], "routes": [["10.9.0.0/16", "via", "10.1.1.2"]],
+    "up": True, "carrier": False, "mtu": 1500, "addresses": ["10.1.1.1/24"], "dynamic": [], "routes": [["ip", "route"]], "lost_routes": ["x"],
     "sysctl": {"net/ipv4/conf/a/arp_ignore": "0"}, "owner": "networkd", "connection": None, "profile": None, "networkmanager": True,
 }  # fmt: skip
 META = [0o600, 0, 0, 1, None]
