@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints, is_typeddict
@@ -42,15 +43,23 @@ def parse(path: str, content: str | bytes, kind: type[Kind], fix: str) -> Kind:
     return data
 
 
+@functools.cache
+def _parts(kind: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any] | None]:
+    """Origin and arguments of a type, and the keys of a ``TypedDict``; looking them up takes longer than all comparisons."""
+    return get_origin(kind), get_args(kind), get_type_hints(kind) if is_typeddict(kind) else None
+
+
 def _check(value: Any, kind: Any, place: str) -> None:
     """Raise :class:`_Other` for the first thing in ``value`` that is not of ``kind``; ``place`` says where it is, beginning with a dot."""
-    origin, arguments = get_origin(kind), get_args(kind)
+    if type(value) is kind:
+        return
+    origin, arguments, hints = _parts(kind)
     if origin is UnionType:
         if value is not None:
             _check(value, next(one for one in arguments if one is not NoneType), place)
-    elif is_typeddict(kind):
+    elif hints is not None:
         _plain(value, dict, place)
-        for key, hint in get_type_hints(kind).items():
+        for key, hint in hints.items():
             if key not in value:
                 raise _Other(f"{place}.{key}"[1:], "nothing")
             _check(value[key], hint, f"{place}.{key}")
