@@ -8,7 +8,7 @@ A cable is written in one of these ways (an end is split at its **last** dot, be
 * ``[spark-1.p0, spark-2.p0]``, short for ``{between: [spark-1.p0, spark-2.p0]}``: node to node;
 * ``{switch: crs812, cage: qsfp56-dd-1, breakout: 2x200G, to: [spark-1.p0, null]}``: a cage to nodes, leg by leg, null for an empty leg;
 * ``{switch: other, to: [spark-1.p0], speed: 200G}``: an unmanaged switch whose sockets the plan does not know;
-* ``{between: [a.qsfp56-dd-2, b.qsfp56-dd-2], mode: 1x400G, bond: 802.3ad}``: switch to switch.
+* ``{between: [a.qsfp56-dd-2, b.qsfp56-dd-2], mode: 1x400G}``: switch to switch; ``bond: 802.3ad`` where both are somebody else's to configure.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ OPEN_STAR_KEYS = ("switch", "to", "speed")
 PAIR_KEYS = ("between",)
 TRUNK_KEYS = ("between", "mode", "media", "fec", "bond")
 BOND = "802.3ad"
-"""The bonding mode for parallel inter-switch cables: both ends must agree to it, and RouterOS offloads it (MikroTik manual, bonding)."""
+"""The bonding mode for parallel inter-switch cables of switches that we do not configure. We make none: a cable of 400G carries what two of 200G
+would, on one flow too, and a port moves into a bond only through a moment outside the bridge, in which frames can go round in a loop."""
 
 _DEFAULT_PORTS = {
     "two_node_direct": (("p0", "p0"),),
@@ -176,6 +177,9 @@ def _trunk(
     bond = data.get("bond")
     if bond is not None and bond != BOND:
         notes.refuse(f"{where}: bond", BOND, shown(bond), "Leave it out for a single cable.")
+    elif bond and any(switch.managed for switch in switches):
+        fix = "Join them by one cable of the highest speed; or set fabric_switch_managed: false on both and configure them, bond included, by hand."
+        notes.refuse(f"{where}: bond", "none between switches that are configured from here", bond, fix)
     cages: list[str | None] = []
     for switch, end in zip(switches, ends):
         name = end.strip()[len(switch.name) + 1 :] or None

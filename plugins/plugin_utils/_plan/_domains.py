@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 
-from ._cables import BOND, Leg, Trunk
+from ._cables import Leg, Trunk
 from ._notes import Notes, listed
 
 
@@ -46,7 +46,7 @@ class Domains:
             earlier = first.setdefault(frozenset(trunk.switches), trunk)
             if earlier is not trunk and not (earlier.bond and trunk.bond):
                 found = f"a parallel one beside fabric_cables[{earlier.cable}], which is a loop"
-                notes.refuse(where, f"one cable between {a} and {b}", found, f"Give both cables bond: {BOND}, or remove one.")
+                notes.refuse(where, f"one cable between {a} and {b}", found, "Remove one of them; a faster mode carries more.")
             elif earlier is trunk and _top(group, a) == _top(group, b):
                 fix = "Remove one of the cables of the loop; spanning tree would switch one off anyway."
                 notes.refuse(where, f"one way from {a} to {b}", "a second one, which is a loop", fix)
@@ -104,7 +104,7 @@ class Domains:
                 if load > capacity:
                     what, expected = f"{parent} to {switch}", f"inter-switch cables for {load}G, the nodes on one side"
                     found = f"{capacity}G, oversubscribed {load / capacity:.3g}:1"
-                    notes.warn(what, expected, found, "All-to-all traffic slows down by that much; add bonded cables, or accept it.")
+                    notes.warn(what, expected, found, "All-to-all traffic slows down by that much; put nodes that talk most on one switch, or accept it.")
 
 
 def _top(group: dict[str, str], name: str) -> str:

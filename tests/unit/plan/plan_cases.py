@@ -167,8 +167,9 @@ REFUSED: dict[str, Any] = {
         cables=[{"switch": "a", "cage": "qsfp56-dd-1", "to": ["spark-1.p0"]}, {"switch": "b", "cage": "qsfp28-2", "to": ["spark-2.p0"]}],
     ),
     "trunk of unknown bond": joined(trunk(bond="lacp")),
+    "bond on switches of ours": joined(trunk(bond="802.3ad")),
     "parallel trunks": joined(trunk(), trunk("a.qsfp56-dd-3", "b.qsfp56-dd-3")),
-    "parallel trunks, one bonded": joined(trunk(bond="802.3ad"), trunk("b.qsfp56-dd-3", "a.qsfp56-dd-3")),
+    "parallel trunks, turned": joined(trunk(), trunk("b.qsfp56-dd-3", "a.qsfp56-dd-3")),
     "loop of three": joined(
         trunk(),
         trunk("b.qsfp56-dd-3", "c.qsfp56-dd-3"),
