@@ -171,8 +171,8 @@ def fault(options: argparse.Namespace) -> int:
             for mended in faults.clear(lab, *options.of[:2]):
                 print(f"mended {mended}")
             return 0
-        node = lab.up.node(options.of[0]) if options.of else lab.up.nodes[0]
-        faults.apply(lab, options.fault, node, dict(item.partition("=")[::2] for item in options.option))
+        of = options.of[0] if options.of else None
+        faults.apply(lab, options.fault, of, dict(item.partition("=")[::2] for item in options.option))
     return 0
 
 
@@ -263,7 +263,7 @@ def parser() -> argparse.ArgumentParser:
         verb(name, action).add_argument("node")
     breaking = verb("fault", fault)
     breaking.add_argument("fault", nargs="?", metavar="NAME")
-    breaking.add_argument("of", nargs="*", metavar="NODE", help="default: the first node; after `clear`: NAME and NODE")
+    breaking.add_argument("of", nargs="*", metavar="NODE|SWITCH", help="default: the first; after `clear`: NAME and machine")
     breaking.add_argument("--option", action="extend", nargs="+", default=[], metavar="KEY=VALUE")
     verb("follow", follow).add_argument("instruction", nargs="+", help="as it was printed; several are separated by semicolons")
     verb("downloads", downloads)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import cabling, claims, hardware, network, rack, strangers, triggers
-from .inventory import Node
+from . import cabling, claims, hardware, network, rack, strangers, switches, triggers
+from .inventory import Node, Switch
 from .shell import LabError, ip, run
 from .state import Lab
 
@@ -25,13 +25,15 @@ Options = dict[str, str]
 
 @dataclass(frozen=True)
 class Fault:
-    """One row of the table. ``options``: name of each option and its default; ``repeats``: whether a node may have several."""
+    """One row of the table. ``options``: name of each option and its default; ``repeats``: whether a machine may have several;
+    ``at_switch``: the machine is a switch."""
 
     summary: str
-    apply: Callable[[Lab, Node, Options], Memory]
-    clear: Callable[[Lab, Node, Memory], None]
+    apply: Callable[[Lab, Any, Options], Memory]
+    clear: Callable[[Lab, Any, Memory], None]
     options: dict[str, str] = field(default_factory=dict)
     repeats: bool = False
+    at_switch: bool = False
 
 
 def _at_the_rack(name: str, summary: str, repeats: bool = False, **options: str) -> dict[str, Fault]:
@@ -41,6 +43,33 @@ def _at_the_rack(name: str, summary: str, repeats: bool = False, **options: str)
         return cabling.put(lab, name, node, given)
 
     return {name: Fault(summary, put, cabling.mend, {key.rstrip("_"): value for key, value in options.items()}, repeats)}
+
+
+def _at_a_switch(name: str, summary: str, **options: str) -> dict[str, Fault]:
+    """A row for a fault that the process of the switches puts in and mends."""
+
+    def put(lab: Lab, switch: Switch, given: Options) -> Memory:
+        memory: Memory = switches.ask(lab, {"do": "fault", "switch": switch.name, "name": name, "options": given})
+        return memory
+
+    def mend(lab: Lab, switch: Switch, memory: Memory) -> None:
+        switches.ask(lab, {"do": "mend", "switch": switch.name, "name": name, "memory": memory})
+
+    return {name: Fault(summary, put, mend, options, at_switch=True)}
+
+
+def _wrong_password(lab: Lab, switch: Switch, _options: Options) -> Memory:
+    rows = switches.read_variables(lab)
+    before = rows[switch.name]["ansible_password"]
+    rows[switch.name]["ansible_password"] = f"not-{before}"
+    switches.write_variables(lab, rows)
+    return {"password": before}
+
+
+def _right_password(lab: Lab, switch: Switch, memory: Memory) -> None:
+    rows = switches.read_variables(lab)
+    rows[switch.name]["ansible_password"] = memory["password"]
+    switches.write_variables(lab, rows)
 
 
 def _second_lan(lab: Lab, node: Node, options: Options) -> Memory:
@@ -128,6 +157,8 @@ FAULTS: dict[str, Fault] = {
     **_at_the_rack("move", "one end of a cable from a port into a free one", repeats=True, from_="", to=""),
     **_at_the_rack("unplug", "one end out of its port, held in the hand (hold=yes) or left hanging (no)", repeats=True, end="", hold="yes"),
     **_at_the_rack("plug", "the end in the hand into a free port", repeats=True, end=""),
+    **_at_the_rack("swapped-tails", "the ends of two cables exchanged; by default those of two tails of a switch", repeats=True, ends=""),
+    **_at_the_rack("moved-tail", "a node on another leg of a switch", repeats=True, end="", leg="", speed="200G"),
     **_at_the_rack("link-100g", "a cable trains at 100G", cable="0"),
     **_at_the_rack("dead-rail", "a rail has carrier and passes nothing, its twin is well", port="p0", rail="1"),
     "foreign-node": Fault(
@@ -166,15 +197,44 @@ FAULTS: dict[str, Fault] = {
     "reboot": Fault("the node reboots during a change", triggers.reboot, triggers.end, {"when": "armed"}),
     "job": Fault("a process has a context on an RDMA device", _job, _end_job, {"device": "0"}),
     "duplicate-machine-id": Fault("the node was cloned from another one", _same_id, _own_id),
+    **_at_a_switch("l2mtu-1584", "the lanes of a cage have the L2 MTU of a new switch", leg=""),
+    **_at_a_switch("lanes-disabled", "the lanes that follow the leader of a leg are disabled", leg=""),
+    **_at_a_switch("leg-100g", "a leg is forced to 100G", leg=""),
+    **_at_a_switch("autoneg-on-split", "the leader of a leg negotiates", leg=""),
+    **_at_a_switch("second-bridge", "a leg is in a bridge of its own, which the chip does not forward", leg="", bridge="bridge2"),
+    **_at_a_switch("interswitch-blocked", "the cable to another switch costs more than the way over the management network"),
+    **_at_a_switch("foreign-qos", "somebody's QoS profile for DSCP 26", profile="vendor-roce", dscp="26", **{"class": "5"}),
+    **_at_a_switch("routeros-old", "RouterOS calls itself an old version", version="7.19.6"),
+    **_at_a_switch("package-missing", "the package switch-marvell is not there"),
+    "wrong-password": Fault("ansible has a password that the switch refuses", _wrong_password, _right_password, at_switch=True),
+    **_at_a_switch("host-key-changed", "the switch has another host key than the known one"),
+    **_at_a_switch("new-password-screen", "a screen comes instead of a prompt", screen="new-password"),
+    **_at_a_switch("no-write-permission", "the users of the switch may only read"),
+    **_at_a_switch("safe-mode-held", "somebody else holds safe mode, for some seconds or until it is cleared (0)", user="anna", seconds="0"),
+    **_at_a_switch("drop-at", "the connection goes at the Kth line that is typed from now on, which is still carried out or not", line="1", after="no"),
+    **_at_a_switch("prompt-noise", "log lines in the output, late lines, a prompt before the answer; echo: repaint, double or letters", echo="double"),
+    **_at_a_switch("slow-switch", "output comes in small pieces with a pause before each", pieces="200", seconds="0.05"),
     "slow-management": Fault("the node's management network is slow", _crawl, _run_again, {"rate": "40mbit"}),
 }
 
 
-def apply(lab: Lab, name: str, node: Node, options: Options) -> None:
-    """Put a fault in; at most one of a kind per node."""
+def machine(lab: Lab, name: str, of: str | None) -> Node | Switch:
+    """The machine that a fault is for: the named one, else the first node or switch."""
+    if not FAULTS[name].at_switch:
+        return lab.up.node(of) if of else lab.up.nodes[0]
+    found = [switch for switch in lab.up.managed if of in (None, switch.name)]
+    if not found:
+        known = ", ".join(switch.name for switch in lab.up.managed) or "a lab with a switch that can be configured"
+        raise LabError(f"switch - expected {known}, found {of or 'none'}. Correct it.")
+    return found[0]
+
+
+def apply(lab: Lab, name: str, of: str | None, options: Options) -> None:
+    """Put a fault in; at most one of a kind per machine. ``of`` names the machine, None: the first."""
     fault = FAULTS.get(name)
     if fault is None:
         raise LabError(f"fault {name} - expected one of {', '.join(FAULTS)}, found none of that name. Correct the name.")
+    node = machine(lab, name, of)
     unknown = sorted(set(options) - set(fault.options))
     if unknown:
         raise LabError(f"--option {', '.join(unknown)} - expected {', '.join(fault.options) or 'none'} for {name}, found another. Correct it.")
@@ -190,7 +250,7 @@ def follow(lab: Lab, text: str) -> list[str]:
     """Do at the rack what the collection's instructions say, word by word and in their order. Returns the faults that did it."""
     done = []
     for name, options in rack.understand(text):
-        apply(lab, name, lab.up.nodes[0], options)
+        apply(lab, name, None, options)
         done.append(f"{name} {' '.join(f'{key}={value}' for key, value in options.items())}")
     return done
 
@@ -200,7 +260,7 @@ def clear(lab: Lab, name: str | None = None, node: str | None = None) -> list[st
     mended = []
     for row in list(reversed(lab.faults)):
         if name in (None, row["name"]) and node in (None, row["node"]):
-            FAULTS[row["name"]].clear(lab, lab.up.node(row["node"]), row["memory"])
+            FAULTS[row["name"]].clear(lab, machine(lab, row["name"], row["node"]), row["memory"])
             lab.faults.remove(row)
             lab.save()
             mended.append(f"{row['name']} {row['node']}")

@@ -211,6 +211,42 @@ def foreign(rack: Rack, node: str, options: Options) -> Rack:
     return replace(_put(rack, (number, 1 - which), far), hand=hand)
 
 
+def _tails(rack: Rack) -> list[tuple[str, str, int]]:
+    """(port of a node, leg of a switch, speed) of every tail that is plugged in at both ends."""
+    ends = [cable.ends for cable in rack.cables if len(cable.ends) == 2]
+    speeds = [cable.rated for cable in rack.cables if len(cable.ends) == 2]
+    return [(b, a, speed) for (a, b), speed in zip(ends, speeds, strict=True) if a and b and a not in rack.ports and b in rack.ports]
+
+
+def swap(rack: Rack, _node: str, options: Options) -> Rack:
+    """Two ends of cables exchanged; by default those of the first two tails of equal speed."""
+    named = [end for end in options["ends"].split(",") if end]
+    if not named:
+        tails = _tails(rack)
+        named = next(([one, other] for one, _leg, speed in tails for other, _too, same in tails if one != other and speed == same), [])
+    if len(named) != 2:
+        raise LabError(f"--option ends - expected two ports as in A.p0,B.p0, found {options['ends'] or 'no two tails'}. Correct it.")
+    one, other = (_plugged(rack, "ends", port) for port in named)
+    return _put(_put(rack, one, named[1]), other, named[0])
+
+
+def move_tail(rack: Rack, _node: str, options: Options) -> Rack:
+    """A node on another leg of a switch: on the loose tail that is there, else at the end of a new cable."""
+    tails = _tails(rack)
+    end, leg = options["end"] or next((port for port, _leg, _speed in tails), ""), options["leg"]
+    if machine(leg) not in {machine(each) for _port, each, _speed in tails}:
+        raise LabError(f"--option leg - expected a leg of a switch as in crs812.qsfp56-1-1, found {leg or 'none'}. Correct it.")
+    loose = _put(rack, _plugged(rack, "end", end), None)
+    place = loose.at(leg)
+    if place is None:
+        speed = int(options["speed"].rstrip("G")) * 1000
+        return replace(loose, cables=(*loose.cables, Cable(_serial(len(loose.cables)), (leg, end), speed, speed)))
+    number, which = place
+    if loose.cables[number].ends[1 - which] is not None:
+        raise LabError(f"--option leg - expected a free leg, found {loose.cables[number].ends[1 - which]} on {leg}. Choose another.")
+    return _put(loose, (number, 1 - which), end)
+
+
 def switch_off(rack: Rack, node: str, _options: Options) -> Rack:
     """A machine without power."""
     return replace(rack, off=rack.off | {node})
@@ -234,6 +270,8 @@ CHANGES: dict[str, Callable[[Rack, str, Options], Rack]] = {
     "unplug": unplug,
     "plug": plug,
     "cable-added": join,
+    "swapped-tails": swap,
+    "moved-tail": move_tail,
     "foreign-node": foreign,
     "powered-off": switch_off,
     "dead-rail": deaden,

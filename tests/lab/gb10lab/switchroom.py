@@ -15,7 +15,7 @@ import os
 import socket
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, ItemsView, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from switch.interpreter import Interpreter
 from switch.machine import Machine
 from switch.server import Server, host_key
 
-from . import cabling, card, outlets, rack
+from . import cabling, card, outlets, rack, switch_faults
 from .inventory import Switch
 from .shell import LabError, run
 from .state import Lab
@@ -36,14 +36,23 @@ HOST = "127.0.0.1"
 RESTART, UNROLL = 1.0, 1.0
 
 
-class Learned:
-    """The addresses that a switch has learned: port -> addresses, looked up in the lab's bridges when somebody asks."""
+class Learned(Mapping[str, list[str]]):
+    """The addresses that a switch has learned: port -> addresses, looked up in the lab's bridges whenever somebody asks."""
 
     def __init__(self, look: Callable[[], dict[str, list[str]]]) -> None:
         self._look = look
 
-    def items(self) -> Any:
-        """(port, addresses) of every port that has heard somebody."""
+    def __getitem__(self, port: str) -> list[str]:
+        return self._look()[port]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._look())
+
+    def __len__(self) -> int:
+        return len(self._look())
+
+    def items(self) -> ItemsView[str, list[str]]:
+        """(port, addresses) of every port that has heard somebody, with one look."""
         return self._look().items()
 
 
@@ -60,11 +69,11 @@ class Room:
         for switch in lab.up.managed:
             account = accounts[switch.name]
             self.machines[switch.name] = self._machine(switch, account)
-        forwarding.join(self.machines, [])
-        for name, machine in self.machines.items():
-            machine.neighbours = lambda name=name: forwarding.spanning_tree(self.machines, outlets.trunks(self.held, self.machines))[name]
-            key = host_key(lab.folder / f"switches/{name}.key")
-            self.servers[name] = Server(machine, HOST, 0, key, Scenario(), self.refresh)
+        self._trunks: list[forwarding.Trunk] = []
+        forwarding.join(self.machines, self._trunks)
+        self._scenarios = {name: Scenario() for name in self.machines}
+        for name in self.machines:
+            self._listen(name, 0, f"{name}.key")
 
     def _machine(self, switch: Switch, account: dict[str, str]) -> Machine:
         """A switch as its owner has set it up: a name, a password, an address in the management network; everything else as it left the factory."""
@@ -81,10 +90,16 @@ class Room:
         machine.learned = Learned(lambda: self._hosts(switch.name))
         return machine
 
+    def _listen(self, name: str, port: int, key: str) -> None:
+        """Have an SSH server for a switch; port 0 takes a free one."""
+        file = self.lab.folder / "switches" / key
+        self.servers[name] = Server(self.machines[name], HOST, port, host_key(file), self._scenarios[name], self.refresh)
+
     # From the switches to the legs.
     def refresh(self) -> None:
         """Do to the legs what the switches say now."""
         with self._lock:
+            self._trunks[:] = outlets.trunks(self.held, self.machines)
             for name, machine in self.machines.items():
                 machine.tick()
                 machine.plugs = outlets.plugs(self.held, self.machines, name)
@@ -176,6 +191,31 @@ class Room:
             return interpreter.execute(line)
         except Question as question:
             return question.text
+
+    def do_fault(self, switch: str, name: str, options: dict[str, str]) -> dict[str, Any]:
+        """Put a fault in; returns what ``mend`` needs."""
+        if name == "host-key-changed":
+            self._another_key(switch, f"{switch}.other.key")
+            return {}
+        return switch_faults.put(self._target(switch), name, options)
+
+    def do_mend(self, switch: str, name: str, memory: dict[str, Any]) -> None:
+        """Mend a fault."""
+        if name == "host-key-changed":
+            self._another_key(switch, f"{switch}.key")
+        else:
+            switch_faults.mend(self._target(switch), name, memory)
+
+    def _another_key(self, switch: str, key: str) -> None:
+        port = self.servers[switch].port
+        self.servers[switch].close()
+        self._listen(switch, port, key)
+
+    def _target(self, switch: str) -> switch_faults.Target:
+        rows = outlets.ends_of(self.held, switch)
+        trunks = [leader for leader, _cable, other in rows if other is not None and rack.machine(other) in self.machines]
+        leaders = [leader for leader, _cable, _other in rows if leader not in trunks]
+        return switch_faults.Target(self.machines[switch], self._scenarios[switch], leaders, trunks)
 
     def do_snapshot(self, switch: str) -> dict[str, Any]:
         """What the collection may change on a switch, and what happened to it."""

@@ -27,13 +27,16 @@ SCREENS = {
 }
 """Screen -> (what is shown instead of a prompt, the keys that end it; empty: any)."""
 
+_KEYS = re.compile(r"[^\x00-\x1f\x7f]+|[\x00-\x1f\x7f]")
+"""Typed text as runs of what is only written down, and single keys that do something."""
+
 _NOISE = "12:00:01 echo: system,error,critical login failure for user root from 192.0.2.7 via ssh"
 
 
 @dataclass
 class Scenario:
     """What else happens on a switch. ``drop_at``: the typed line, counted over all logins, at which the connection goes; ``drop_after``: whether that
-    line is still carried out. ``pieces``: output comes in pieces of that many characters."""
+    line is still carried out. ``pieces``: output comes in pieces of that many characters; ``delay``: seconds before each."""
 
     screens: list[str] = field(default_factory=list)
     echo: str = "repaint"
@@ -41,6 +44,7 @@ class Scenario:
     late: bool = False
     early_prompt: bool = False
     pieces: int = 0
+    delay: float = 0
     drop_at: int = 0
     drop_after: bool = False
     lines: int = 0
@@ -120,10 +124,15 @@ class Console:
                 self.probes = False
                 self._next_screen()
             return
-        for character in text:
-            if self.closed:
-                return
-            self._key(character)
+        for keys in _KEYS.findall(text):
+            if len(keys) > 1 and not (self._screens or self._paged or self._question or self.closed):
+                self.line += keys
+                self._last = keys[-1]
+                continue
+            for key in keys:
+                if self.closed:
+                    return
+                self._key(key)
 
     def _key(self, key: str) -> None:
         if self._screens:

@@ -103,9 +103,9 @@ def _target(menu: Menu, row: Row, index: int) -> str:
 
 def _words(machine: Machine, menu: Menu, row: Row, verbose: bool) -> str:
     words = []
-    for name in sorted(menu.fields):
-        value, default = row.get(name), _default(machine, menu, name, row)
-        if name not in row or (value == default and not verbose) or (name == "name" and menu.fixed and value == default):
+    for name in sorted(menu.fields.keys() & row.keys()):
+        value, default = row[name], _default(machine, menu, name, row)
+        if value == default and (not verbose or (name == "name" and menu.fixed)):
             continue
         if isinstance(value, Nothing):
             words += [f"!{name}"] if verbose or not isinstance(default, Nothing) else []
@@ -118,8 +118,7 @@ def _words(machine: Machine, menu: Menu, row: Row, verbose: bool) -> str:
 def _default(machine: Machine, menu: Menu, name: str, row: Row) -> Any:
     """The value that is not worth a word: that of a bare switch."""
     if menu.path == "/interface/ethernet":
-        fixed = {"name": row.get("default-name"), "l2mtu": machine.model.factory_l2mtu}
-        return fixed.get(name, menu.fields[name].default)
+        return row.get("default-name") if name == "name" else machine.model.factory_l2mtu if name == "l2mtu" else menu.fields[name].default
     if menu.path == "/interface/ethernet/switch":
         return {"name": "switch1", "qos-hw-offloading": machine.model.group == "cpss"}.get(name, menu.fields[name].default)
     if menu.fixed or menu.singleton or row.get("default"):

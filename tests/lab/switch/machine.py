@@ -9,7 +9,7 @@ What the hardware makes of it is its rules (``hardware.py``, ``qos.py``), which 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any, NamedTuple
@@ -86,7 +86,7 @@ class Machine:
         self.plugs: dict[str, Plug] = {}
         self.passwords: dict[str, str] = {"admin": ""}
         self.keys: dict[str, set[str]] = {}
-        self.learned: dict[str, list[str]] = {}
+        self.learned: Mapping[str, list[str]] = {}
         self.stale_offload: set[str] = set()
         self.neighbours: Callable[[], dict[str, Any]] = dict
         self.restarted: dict[str, float] = {}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from .fields import Field, from_hardware
@@ -129,6 +130,7 @@ def hardware_menus(schema: Schema) -> Iterator[Menu]:
         yield Menu(path, fields, bool(entry.get("singleton")), fixed="add" not in entry["commands"])
 
 
+@lru_cache(maxsize=None)
 def menus_of(schema: Schema) -> dict[str, Menu]:
     """All menus of one switch by path. Hardware-only arguments are added to the base menus they belong to."""
     menus = {menu.path: menu for menu in base_menus() if f"{menu.path}/print" in schema.commands}
@@ -170,5 +172,5 @@ def factory_rows(model: Model, version: str) -> dict[str, list[dict[str, Any]]]:
 
 
 def channel_of(version: str) -> str:
-    """``stable`` or ``long-term``."""
-    return VERSIONS[version]
+    """``stable`` or ``long-term``; a version that only claims to be one is ``stable``."""
+    return VERSIONS.get(version, "stable")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -126,7 +127,11 @@ class Server:
             channel.send_exit_status(0)
             channel.close()
             return
-        console = Console(self.machine, handshake.username, lambda text: channel.sendall(text.encode()), self.scenario)
+        def send(text: str) -> None:
+            time.sleep(self.scenario.delay)
+            channel.sendall(text.encode())
+
+        console = Console(self.machine, handshake.username, send, self.scenario)
         try:
             console.start()
             while not console.closed:

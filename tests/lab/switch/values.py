@@ -86,15 +86,13 @@ def to_json(value: Any) -> str:
     """As ``:serialize to=json`` writes it."""
 
     def plain(item: Any) -> Any:
-        if isinstance(item, Nothing):
-            return ""
+        if isinstance(item, str):
+            return int(item) if item.isdecimal() and (item[0] != "0" or item == "0") else str(item)
         if isinstance(item, dict):
             return {key: plain(part) for key, part in item.items()}
         if isinstance(item, list):
             return [plain(part) for part in item]
-        if isinstance(item, bool) or not isinstance(item, str):
-            return item
-        return int(item) if re.match(r"(0|[1-9]\d*)\Z", item) else str(item)
+        return "" if isinstance(item, Nothing) else item
 
     return json.dumps(plain(value), separators=(",", ":"), ensure_ascii=False)
 
