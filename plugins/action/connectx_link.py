@@ -91,11 +91,13 @@ class ActionModule(ActionBase):
         if second and second["rollback"]["state"] != "none":
             return {**result, **second}
         if first and not rollback:
-            return {**result, **first}
-        found, fix = "one too late", "Nothing was changed."
-        if second is None:
-            found, fix = "none", "The rollback should have put the old state back; look at the machine's own console."
-        raise AnsibleConnectionFailure(message("connection", "an answer before or after the rollback fires", found, fix)) from lost
+            # nothing is armed, if the node could be asked
+            return {**result, **first, **({"rollback": second["rollback"]} if second else {})}
+        if second:
+            text = message("connection", "one that lasts until the change has begun", f"it lost ({lost})", "Nothing was changed; run it again.")
+            return {**result, "failed": True, "msg": text, "rollback": second["rollback"]}
+        fix = "The rollback should have put the old state back; look at the machine's own console."
+        raise AnsibleConnectionFailure(message("connection", "an answer before or after the rollback fires", "none", fix)) from lost
 
     def _never_logged_in(self, error: BaseException) -> bool:
         """Whether there is nothing to wait for. With retries the module may have begun in an earlier try than the one that failed here."""

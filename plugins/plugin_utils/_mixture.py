@@ -40,6 +40,7 @@ OUTCOMES = {
     "restored": Outcome("old", "its rollback put the old state back: see its message above", ""),
     "firing": Outcome("armed", "its rollback is at work and puts the old state back", ""),
     "armed": Outcome("armed", "changed and not confirmed: its rollback puts the old state back in time", ""),
+    "strange": Outcome("unknown", "failed, and could not be asked: see its message above", MEND),
     "incomplete": Outcome("unknown", "its rollback put back a part: see its message above", MEND),
 }
 
@@ -59,8 +60,7 @@ def outcome(result: dict[str, Any] | None, in_play: bool, check_mode: bool) -> O
     if result.get("unreachable"):
         return OUTCOMES["unreachable"]
     if result.get("failed"):
-        # without a rollback in it the module did not get as far as arming one: its action plugin has asked the node
-        return OUTCOMES[(result.get("rollback") or {"state": "none"})["state"]]
+        return OUTCOMES[(result.get("rollback") or {"state": "none" if check_mode else "strange"})["state"]]
     if not in_play:
         return OUTCOMES["left"]
     return OUTCOMES["planned" if check_mode and result.get("changed") else "done"]

@@ -21,6 +21,10 @@ RESTORED = {"failed": True, "msg": "the old state", "rollback": {"id": "run", "s
 NONE = {"changed": False, "rollback": {"id": "run", "state": "none"}}
 KILLED = {"failed": True, "msg": "Module result deserialization failed.", "rc": 137}
 LOST = AnsibleConnectionFailure("Connection to spark-1 closed by remote host.")
+UNTOUCHED = (
+    "connection - expected one that lasts until the change has begun, found it lost (Connection to spark-1 closed by remote host.). "
+    "Nothing was changed; run it again."
+)
 REFUSED = AnsibleConnectionFailure("ssh: connect to host spark-1 port 22: Connection refused")
 
 
@@ -69,12 +73,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
         ([LOST, CONFIRMED], CONFIRMED),
         ([LOST, LOST, RESTORED], RESTORED),
         ([KILLED, RESTORED], RESTORED),
-        ([KILLED, NONE], KILLED),
+        ([KILLED, NONE], {**KILLED, "rollback": NONE["rollback"]}),
+        ([LOST, NONE], {"failed": True, "msg": UNTOUCHED, "rollback": NONE["rollback"]}),
         ([action._Silence(), RESTORED], RESTORED),
     ],
     ids=[
         "new login confirms", "network comes back in time", "network comes back too late", "connection lost in the middle, change was made",
-        "connection lost in the middle, change was undone", "module killed", "module failed before it armed", "no answer, rollback fired",
+        "connection lost in the middle, change was undone", "module killed", "module failed before it armed", "lost before it armed", "no answer, rollback fired",
     ],
 )  # fmt: skip
 def test_change_is_confirmed_over_a_new_connection_or_told_as_undone(clock: Clock, answers: list[Any], expected: dict[str, Any]) -> None:
@@ -108,9 +113,8 @@ def test_one_execution_is_enough_when_nothing_is_armed(clock: Clock, answer: dic
         ([LOST], True, 0.0),
         ([LOST], False, 15.0 + action.COMING_BACK),
         ([ARMED, LOST], False, 58.0 + action.COMING_BACK),
-        ([LOST, NONE], False, 0.0),
     ],
-    ids=["never there", "not let in", "lost in check mode", "lost for good", "lost for good after arming", "lost before it armed"],
+    ids=["never there", "not let in", "lost in check mode", "lost for good", "lost for good after arming"],
 )
 def test_node_that_does_not_answer_is_unreachable_after_a_bounded_wait(clock: Clock, answers: list[Any], check: bool, waits: float) -> None:
     with pytest.raises(AnsibleConnectionFailure):

@@ -37,7 +37,7 @@ def told(*results: Any, hosts: list[str] | None = None, links: str = "present", 
         (SAME, "  spark-1  new"),
         (GONE, "  spark-1  unknown  no answer: a change that was under way takes itself back, at its next boot at the latest"),
         (failed("none"), "  spark-1  old      nothing was changed: see its message above"),
-        (failed(None), "  spark-1  old      nothing was changed: see its message above"),
+        (failed(None), "  spark-1  unknown  failed, and could not be asked: see its message above"),
         (failed("restored"), "  spark-1  old      its rollback put the old state back: see its message above"),
         (failed("firing"), "  spark-1  armed    its rollback is at work and puts the old state back"),
         (failed("armed"), "  spark-1  armed    changed and not confirmed: its rollback puts the old state back in time"),
@@ -98,6 +98,7 @@ def test_a_node_that_got_lost_after_its_links_is_named() -> None:
 
 def test_in_check_mode_what_would_be_changed_is_still_old() -> None:
     assert told(NEW, SAME, failed("none"), check=True)[1:3] == ["  spark-1  old      check mode: it would be new", "  spark-2  new"]
+    assert told(failed(None), check=True)[1] == "  spark-1  old      nothing was changed: see its message above"
     assert told(NEW, NEW, NEW, check=True) == []
 
 
