@@ -9,7 +9,7 @@ import difflib
 import fnmatch
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._names import MARKER, connection_uuid
 from ansible_collections.gb10.cluster.plugins.module_utils._link._rail import Rail
@@ -30,6 +30,13 @@ _RENDERED = (
 )
 _FOLDERS = tuple(os.path.dirname(pattern) for pattern in _RENDERED)
 _OWNED = re.compile(r"(?:\d+-)?netplan-(.+?)(?:\.network|\.link|\.netdev|\.nmconnection|\.rules)")
+
+_BLOT = "********"
+_SHOWN = frozenset(
+    "renderer match name macaddress driver set-name dhcp4 dhcp6 optional addresses mtu gateway4 gateway6 routes to via metric link-local "
+    "accept-ra wakeonlan ignore-carrier critical".split()
+)
+"""Keys of a definition whose values are no secret."""
 
 _COMMON = ("dhcp4: false", "dhcp6: false", "optional: true")
 _ADDRESSING = {True: ("link-local: [ipv6]", "ipv6-address-generation: eui64"), False: ("link-local: []",)}
@@ -144,7 +151,30 @@ def without(text: str, definition: str) -> str:
 
 
 def edit(path: str, text: str, definition: str) -> str:
-    """The edit that takes one definition out of a file, as a patch without context, secrets blotted out: it is shown to people."""
+    """The edit that takes one definition out of a file, as a patch without context; it is shown to people, so everything that
+    :data:`_SHOWN` does not know is blotted out, line by line."""
     before, after = (part.splitlines(keepends=True) for part in (text, without(text, definition)))
-    patch = "".join(difflib.unified_diff(before, after, path, path, n=0)).rstrip()
-    return re.sub(r"(?im)^(.*(?:password|passphrase|secret|key)[\w-]*:\s*).+$", r"\1********", patch)
+    lines = list(difflib.unified_diff(before, after, path, path, n=0))
+    shown = _SHOWN | {definition}
+    hidden: int | None = None
+    for number, line in enumerate(lines):
+        if number < 2 or line.startswith("@@"):
+            continue
+        content = line[1:].rstrip()
+        indent = len(content) - len(content.lstrip(" "))
+        if not content or hidden is not None and indent > hidden:
+            lines[number] = f"-{' ' * indent}{_BLOT if content else ''}\n"
+            continue
+        key = re.fullmatch(r" *(?:- +)*([\"']?)([\w.*:-]+?)\1:(?: +(.*))?", content)
+        harmless = bool(re.fullmatch(r" *- +[\w.:/-]+", content)) or bool(key and key[2] in shown and _is_harmless(key[3] or "", shown))
+        # what is deeper than a line that is not shown as it is belongs to it
+        hidden = None if harmless else indent
+        kept = content[: key.start(3)] if key and key[3] and key[2] in shown else " " * indent
+        lines[number] = f"-{content}\n" if harmless else f"-{kept}{_BLOT}\n"
+    return "".join(lines).rstrip()
+
+
+def _is_harmless(value: str, shown: Set[str]) -> bool:
+    """Whether a value ends on the line of its key, is plain (no quotes, comments, texts over several lines), and has only keys that are shown."""
+    plain = re.fullmatch(r"[\w.:/,*?\[\]{} -]*", value) and all(value.count(one) == value.count(other) for one, other in ("[]", "{}"))
+    return bool(plain) and set(re.findall(r"([\w-]+)\s*:", value)) <= shown

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from ansible_collections.gb10.cluster.plugins.module_utils import _netplan
+from ansible_collections.gb10.cluster.plugins.module_utils._connectx import _names
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._types import Claim, Connectx
 from ansible_collections.gb10.cluster.plugins.module_utils._link import _desired, _live, _record, _refusals
 from ansible_collections.gb10.cluster.plugins.module_utils._link._arming import LAST, plain
@@ -220,6 +221,8 @@ def _diff(machine: Machine, change: Change) -> list[dict[str, str]]:
             continue
         meta = machine.meta(path)
         old, new = _text(machine, path), content[0].decode("utf-8", "replace") if content else ""
+        if old and not old.startswith(_names.MARKER):
+            old = "(written by somebody else)\n"
         if path in change.moved or (content and content[1].mtime_ns):
             old, new = ("(kept in the backup)\n", "") if content is None else ("", "(from the backup)\n")
         elif meta and content and meta[:3] != content[1][:3]:

@@ -126,13 +126,70 @@ def test_edit_takes_one_definition_out_and_shows_no_secret(fixtures: Path) -> No
         "@@ -5,8 +4,0 @@",
         "-    enp1s0f0np0:",
         "-      dhcp4: no",
-        "-      auth:",
-        "-        key-management: ********",
-        "-        password: ********",
+        "-      ********",
+        "-        ********",
+        "-        ********",
         "-",
         "-      addresses:",
         "-        - 192.168.100.10/24",
     ]
+
+
+SECRET = """\
+network:
+  wifis:
+    wlP9s9:
+      dhcp4: true
+      access-points:
+        "My Home":
+          password: |
+            mtu: horse
+            battery
+          auth: {key-management: psk, password: staple}
+        other: {password: correct}
+      # the password is tr0ub4dor
+      mtu: 1400
+      match: {name: "wl, password: opensesame"}
+      set-name: &anchor hunter2
+      renderer: >-
+        dhcp4: folded
+      addresses: [10.0.0.1/24,
+        10.0.0.2/24]
+      routes:
+        - to: default
+          via: 10.0.0.254
+        - {to: 10.9.0.0/16, via: 10.0.0.3}
+      name: "quoted
+        mtu: 5"
+    other: {}
+"""
+
+
+def test_edit_shows_nothing_but_what_it_knows(fixtures: Path) -> None:
+    patch = _netplan.edit("/etc/netplan/60-home.yaml", SECRET, "wlP9s9").splitlines()
+    removed = SECRET.splitlines()[2:-1]
+    assert patch[2] == f"@@ -3,{len(removed)} +2,0 @@" and len(patch) == 3 + len(removed)
+    shown = [line for line in patch[3:] if "*" not in line]
+    assert shown == [
+        "-    wlP9s9:", "-      dhcp4: true", "-      mtu: 1400", "-      routes:", "-        - to: default", "-          via: 10.0.0.254",
+    ]  # fmt: skip
+    blotted = {line.strip("- ") for line in patch[3:] if "*" in line}
+    assert blotted == {"********", *(f"{key}: ********" for key in ("match", "set-name", "renderer", "addresses", "name"))}
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("enp1s0f0np0: {dhcp4: true, mtu: 9000}", "enp1s0f0np0: {dhcp4: true, mtu: 9000}"),
+        ("enp1s0f0np0: {addresses: [10.0.0.1/24]}", "enp1s0f0np0: {addresses: [10.0.0.1/24]}"),
+        ("enp1s0f0np0: {auth: {password: x}}", "enp1s0f0np0: ********"),
+        ("'enp1s0f0np0': {dhcp4: true, auth: {", "'enp1s0f0np0': ********"),
+        ("enp1s0f0np0: # password x", "enp1s0f0np0: ********"),
+    ],
+)
+def test_edit_shows_a_definition_on_one_line_if_it_knows_all_of_it(body: str, shown: str) -> None:
+    patch = _netplan.edit("/x", f"network:\n  ethernets:\n    {body}\n", "enp1s0f0np0").splitlines()
+    assert patch[3:] == [f"-    {shown}"]
 
 
 def test_rendering_beside_the_machine_leaves_nothing_on_it() -> None:

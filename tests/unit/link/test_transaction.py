@@ -316,6 +316,15 @@ def test_copy_of_our_profile_that_networkmanager_stored_is_removed_and_comes_bac
     assert machine.state() == before
 
 
+def test_what_others_wrote_into_a_file_of_ours_is_not_shown() -> None:
+    machine = FakeMachine()
+    machine.put(_names.NETPLAN_FILE, "network: {wifis: {wlan0: {access-points: {home: {password: hunter2}}}}}\n")
+    machine.start()
+    result = _run.run(machine, options(), True, lambda _interfaces: connectx())
+    shown = {part["before_header"]: part["before"] for part in result["diff"]}
+    assert shown[_names.NETPLAN_FILE] == "(written by somebody else)\n" and "hunter2" not in str(result)
+
+
 def test_rail_without_carrier_is_configured_and_waits() -> None:
     machine = FakeMachine()
     for name in ("enp1s0f0np0", "enP2p1s0f0np0"):
