@@ -38,7 +38,9 @@ options:
     type: bool
     default: false
   interrupt_jobs:
-    description: Change addresses and MTU also while processes have RDMA connections open on the rail; these will break.
+    description:
+      - Change addresses and MTU also while processes hold the RDMA device of the rail open, with the GPU or without; their connections will break.
+      - Processes that use the GPU alone, or the RDMA device of a rail that stays as it is, forbid nothing.
     type: bool
     default: false
   confirm_timeout:

@@ -63,14 +63,16 @@ def _device(connectx: types.Connectx, interface: str) -> types.Rail:
 
 
 def jobs(connectx: types.Connectx, interfaces: Iterable[str]) -> list[str]:
-    """Processes whose RDMA connections would break."""
+    """Processes that hold an RDMA context of the rail's own device: their connections live on its address and MTU, and break with them,
+    whether the GPU is behind them or not. A process that has the GPU alone, or another rail, loses nothing."""
     names = {rail["rdma"]: rail["interface"] for port in connectx["ports"].values() for rail in port["rails"] if rail["rdma"]}
     texts = []
     for job in connectx["jobs"]:
         used = sorted(names[device] for device in job["rdma"] if names.get(device) in set(interfaces))
         if used:
             fix = "Wait for it to end, or allow the interruption with interrupt_jobs: true."
-            texts.append(message(f"{', '.join(used)}: jobs", "none while the address or MTU changes", f"{job['command']} (pid {job['pid']})", fix))
+            who = f"{job['command']} (pid {job['pid']}{', which also has the GPU' if job['gpu'] else ''})"
+            texts.append(message(f"{', '.join(used)}: jobs", "none while the address or MTU changes", who, fix))
     return texts
 
 

@@ -56,6 +56,15 @@ def job(facts: Any) -> None:
     facts["jobs"] = [{"pid": 4711, "command": "python3", "rdma": ["rocep1s0f0", "rocep1s0f1"], "gpu": True}]
 
 
+def storage(facts: Any) -> None:
+    facts["jobs"] = [{"pid": 4712, "command": "nvmf_tgt", "rdma": ["roceP2p1s0f0"], "gpu": False}]
+
+
+def job_elsewhere(facts: Any) -> None:
+    """On the GPU with the rails of the other port, and on the GPU alone, which is in no list."""
+    facts["jobs"] = [{"pid": 4711, "command": "python3", "rdma": ["rocep1s0f1", "roceP2p1s0f1"], "gpu": True}]
+
+
 def claims(*found: Any) -> Any:
     def change(facts: Any) -> None:
         rail(facts)["claims"] = list(found)
@@ -122,9 +131,15 @@ TABLE: list[tuple[str, Any, Any, list[str]]] = [
     ),
     (
         "job", job, options(),
-        ["enp1s0f0np0: jobs - expected none while the address or MTU changes, found python3 (pid 4711). "
+        ["enp1s0f0np0: jobs - expected none while the address or MTU changes, found python3 (pid 4711, which also has the GPU). "
          "Wait for it to end, or allow the interruption with interrupt_jobs: true."],
     ),
+    (
+        "RDMA without the GPU", storage, options(),
+        ["enP2p1s0f0np0: jobs - expected none while the address or MTU changes, found nvmf_tgt (pid 4712). "
+         "Wait for it to end, or allow the interruption with interrupt_jobs: true."],
+    ),
+    ("job on other rails", job_elsewhere, options(), []),
     ("job with consent", job, options(interrupt_jobs=True), []),
     (
         "claim", claims(claim()), options(),
