@@ -125,7 +125,7 @@ def refuse_moves(request: Request, nodes: dict[str, Any], notes: Notes) -> None:
             continue
         old_id = _at(stored, "id")
         if request.previous.get("topology") != request.topology:
-            fix = "Another topology has other addresses: set fabric_renumber: true to move it."
+            fix = "Another topology has other addresses: run once with -e fabric_renumber=true to move it."
         elif isinstance(old_id, int) and old_id != node["id"]:
             fix = f"Set fabric_node_id: {old_id} on {name} (and an id on every other node) to keep it, or fabric_renumber: true to move it."
         else:
