@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from switch import forwarding, links
+from switch import forwarding, hardware, links
 from switch.forwarding import LegState, Trunk
 from switch.machine import Machine, Plug
 
@@ -110,10 +110,11 @@ def outlets(cluster: Cluster, held: Rack, machines: Machines) -> dict[str, Outle
     numbers = {switch.name: switch.number for switch in cluster.switches}
     found: dict[str, Outlet] = {}
     for name, legs in states.items():
+        speeds = {leader: link.gbps * 1000 for leader, link in hardware.links(machines[name]).items()}
         for leader, leg in legs.items():
             where = same[name, leg.segment] if leg.segment else None
             bridge = bridge_name(numbers[where[0]], where[1]) if where else None
-            found[f"{name}.{leader}"] = Outlet(leg.up, bridge, leg.mtu, leg.gbps * 1000)
+            found[f"{name}.{leader}"] = Outlet(leg.up, bridge, leg.mtu, speeds[leader])
     return found | unmanaged(cluster, held)
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Set
-from typing import Any
 
 from .interpreter import Interpreter
 from .links import is_impossible
@@ -102,30 +101,31 @@ def _target(menu: Menu, row: Row, index: int) -> str:
 
 
 def _words(machine: Machine, menu: Menu, row: Row, verbose: bool) -> str:
+    bare = _bare(machine, menu, row)
     words = []
-    for name in sorted(menu.fields.keys() & row.keys()):
-        value, default = row[name], _default(machine, menu, name, row)
-        if value == default and (not verbose or (name == "name" and menu.fixed)):
+    for name in sorted(name for name in menu.fields.keys() & row.keys() if verbose or row[name] != bare.get(name)):
+        value = row[name]
+        if name == "name" and menu.fixed and value == bare.get(name):
             continue
         if isinstance(value, Nothing):
-            words += [f"!{name}"] if verbose or not isinstance(default, Nothing) else []
+            words += [f"!{name}"] if verbose or not isinstance(bare.get(name), Nothing) else []
         elif name not in ("password", "mac-address", "orig-mac-address") or verbose:
             text = quoted(value)
             words.append(f'{name}="{text}"' if name == "advertise" and "," in text else f"{name}={text}")
     return " ".join(words)
 
 
-def _default(machine: Machine, menu: Menu, name: str, row: Row) -> Any:
-    """The value that is not worth a word: that of a bare switch."""
+def _bare(machine: Machine, menu: Menu, row: Row) -> Row:
+    """The values that are not worth a word: those of a bare switch."""
     if menu.path == "/interface/ethernet":
-        return row.get("default-name") if name == "name" else machine.model.factory_l2mtu if name == "l2mtu" else menu.fields[name].default
+        return menu.defaults | {"name": row.get("default-name"), "l2mtu": machine.model.factory_l2mtu}
     if menu.path == "/interface/ethernet/switch":
-        return {"name": "switch1", "qos-hw-offloading": machine.model.group == "cpss"}.get(name, menu.fields[name].default)
+        return menu.defaults | {"name": "switch1", "qos-hw-offloading": machine.model.group == "cpss"}
     if menu.fixed or menu.singleton or row.get("default"):
         origin = machine.factory[menu.path].get(row.get(".id"))
         if origin is not None:
-            return origin.get(name)
-    return menu.fields[name].default
+            return origin
+    return menu.defaults
 
 
 def import_script(interpreter: Interpreter, text: str, dry_run: bool = False) -> str:

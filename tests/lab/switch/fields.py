@@ -59,8 +59,8 @@ class Field:
             raise EnumError
         return _WORDS[text]
 
-    def _text(self, text: str, names: Names) -> str:
-        return text
+    def _text(self, text: str, names: Names) -> Any:
+        return text or self.default
 
     def _number(self, text: str, names: Names) -> Any:
         if text in self.words:

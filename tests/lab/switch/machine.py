@@ -109,7 +109,7 @@ class Machine:
                 self.append(path, row)
         for path, table in self.tables.items():
             if table.menu.singleton:
-                table.record = {name: spec.default for name, spec in table.menu.fields.items()}
+                table.record = dict(table.menu.defaults)
         if version_tuple(self.version) < (7, 23):
             self.tables[f"{QOS}/settings"].record.update({"multicast-buffers": "10", "shared-buffers": "40"})
         self.factory = {path: {row.get(".id"): dict(row) for row in table.rows or [table.record]} for path, table in self.tables.items()}
@@ -180,7 +180,7 @@ class Machine:
     def append(self, path: str, values: Row) -> Row:
         """Add a row that the switch makes by itself, without asking anybody."""
         table = self.tables[path]
-        row: Row = {".id": Id(f"*{table.next_id:X}"), **{name: spec.default for name, spec in table.menu.fields.items()}, **values}
+        row: Row = {".id": Id(f"*{table.next_id:X}"), **table.menu.defaults, **values}
         if "name" in table.menu.fields and isinstance(row.get("name"), Nothing):
             row["name"] = f"{path.rsplit('/', 1)[1]}{table.next_id}"
         table.next_id += 1

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from .fields import Field, from_hardware
@@ -31,6 +31,11 @@ class Menu:
     singleton: bool = False
     fixed: bool = False
     summary: tuple[str, ...] = ()
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """What a field holds that nobody has set."""
+        return {name: field.default for name, field in self.fields.items()}
 
 
 def _menu(path: str, *fields: Field, **more: Any) -> Menu:
