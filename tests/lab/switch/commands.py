@@ -36,13 +36,15 @@ class Question(Exception):
 
 @dataclass
 class Context:
-    """Who types: ``session`` identifies the login, ``is_pty`` a shell as opposed to a single command over an exec channel."""
+    """Who types: ``session`` identifies the login, ``is_pty`` a shell as opposed to a single command over an exec channel; ``may_all``: whatever
+    the user's group may."""
 
     machine: Machine
     user: str
     session: object
     is_pty: bool = True
     quit: bool = False
+    may_all: bool = False
 
 
 class Commands:
@@ -65,7 +67,7 @@ class Commands:
 
     def _permit(self, command: Bound, arguments: dict[str, Any]) -> None:
         group = next((row["group"] for row in self.machine.rows("/user") if row["name"] == self.context.user), "read")
-        policies = POLICIES.get(str(group), {"read"})
+        policies = POLICIES["full"] if self.context.may_all else POLICIES.get(str(group), {"read"})
         writes_file = command.menu == "/file" and command.verb in WRITING or command.verb == "export" and "file" in arguments
         writes = command.verb in WRITING or command.menu == "/safe-mode" and command.verb in _SAFE_MODE_WRITING
         needed = "ftp" if writes_file else "write" if writes else "read"
