@@ -12,6 +12,7 @@ short_description: Split the cages of a MikroTik switch into legs
 version_added: 0.1.0
 description:
   - Gives cages their mode, 2x200G or 4x100G and the like, forces the speed of the leading lanes and enables all lanes.
+  - What a port was before is noted in its comment, behind what its owner wrote there, so that O(state=absent) needs no plan.
   - Writes only what differs, because RouterOS restarts a whole cage when one of its lanes is touched.
   - Refuses a mode that a cage does not have, a leg that does not lead, and to change a cage through which the session itself comes.
   - Then waits for the links and tells what the switch says of each leg. The node has the last word.
@@ -33,8 +34,9 @@ options:
     description:
       - Cages with their C(mode), C(media) (V(copper) or V(optical)) and C(fec), as the plan has them, C(fabric_plan.switches[NAME].cages).
       - Without C(fec), or with V(auto), the value that brings the mode up.
+      - With O(state=absent), names of cages; without any, all that this module has changed.
     type: dict
-    required: true
+    default: {}
   legs:
     description:
       - Legs by the name of their leading lane, C(fabric_plan.switches[NAME].legs). They must lead in the mode of their cage.
@@ -43,7 +45,8 @@ options:
     default: {}
   state:
     description:
-      - V(absent) lets the cages negotiate as one port again, as on a new switch. The forced speed stays stored and has no effect.
+      - V(absent) brings back what a note in the comments of the ports says was there before. A speed that was not set before stays stored,
+        and has no effect while the port negotiates.
     type: str
     choices: [present, absent]
     default: present
@@ -81,7 +84,7 @@ commands:
   returned: success
   type: list
   elements: str
-  sample: ["/interface/ethernet set *B,*F auto-negotiation=no speed=200G-baseCR4"]
+  sample: ['/interface/ethernet set *B,*F auto-negotiation=no speed=200G-baseCR4 comment="(gb10.cluster: was auto-negotiation=yes)"']
 before:
   description: The lanes of the cages before.
   returned: success
@@ -138,7 +141,7 @@ def main() -> None:
     """Read, decide, change, wait, report."""
     spec = {
         **change_argument_spec(),
-        "cages": {"type": "dict", "required": True},
+        "cages": {"type": "dict", "default": {}},
         "legs": {"type": "dict", "default": {}},
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         "link_wait": {"type": "int", "default": 30},

@@ -31,15 +31,17 @@ attributes:
     support: full
 options:
   cages:
-    description: Cages of the fabric, as the plan has them, C(fabric_plan.switches[NAME].cages). Only their names have an effect.
+    description:
+      - Cages of the fabric, as the plan has them, C(fabric_plan.switches[NAME].cages). Only their names have an effect.
+      - With O(state=absent), without any, all ports that this module has changed.
     type: dict
-    required: true
+    default: {}
   legs:
     description:
       - Legs by the name of their leading lane, as the plan has them, C(fabric_plan.switches[NAME].legs).
       - A leg with a C(switch) leads to another switch.
     type: dict
-    required: true
+    default: {}
   l2mtu:
     description: L2 MTU of the lanes in bytes, C(fabric_plan.switches[NAME].l2mtu). Lanes that are larger stay so.
     type: int
@@ -51,7 +53,9 @@ options:
     description: VLAN that keeps the fabric apart from everything else on the switch, C(fabric_plan.switches[NAME].vlan).
     type: int
   state:
-    description: V(absent) takes back what this module did, as far as the switch can tell, and sets C(l2mtu) to that of a new switch.
+    description:
+      - V(absent) brings back what notes in the comments of ports and bridge ports say was there before, and removes what this module has added,
+        which its comment tells.
     type: str
     choices: [present, absent]
     default: present
@@ -84,7 +88,7 @@ commands:
   returned: success
   type: list
   elements: str
-  sample: ["/interface/ethernet set *B,*C,*D,*E,*F,*10,*11,*12 l2mtu=9216"]
+  sample: ['/interface/ethernet set *B,*C,*D,*E,*F,*10,*11,*12 l2mtu=9216 comment="(gb10.cluster: was l2mtu=1584)"']
 before:
   description: Bridge, legs in it, sizes and VLANs before. C(detours) are the path costs of C(ether) ports where there are inter-switch links.
   returned: success
@@ -128,8 +132,8 @@ def main() -> None:
     """Read, decide, change, report."""
     spec = {
         **change_argument_spec(),
-        "cages": {"type": "dict", "required": True},
-        "legs": {"type": "dict", "required": True},
+        "cages": {"type": "dict", "default": {}},
+        "legs": {"type": "dict", "default": {}},
         "l2mtu": {"type": "int", "default": USUAL_L2MTU},
         "bridge": {"type": "str"},
         "vlan": {"type": "int"},

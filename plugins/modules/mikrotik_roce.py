@@ -38,11 +38,13 @@ options:
   cages:
     description: Cages of the fabric, C(fabric_plan.switches[NAME].cages). PFC is cleared from their lanes that do not lead.
     type: dict
-    required: true
+    default: {}
   legs:
-    description: Legs by the name of their leading lane with their C(speed), C(fabric_plan.switches[NAME].legs).
+    description:
+      - Legs by the name of their leading lane with their C(speed), C(fabric_plan.switches[NAME].legs).
+      - With O(level=none), without any, all that a note in their comments says are ours.
     type: dict
-    required: true
+    default: {}
   foreign:
     description:
       - What to do with objects of others that decide about RoCE, such as a profile for DSCP 26.
@@ -129,8 +131,8 @@ def main() -> None:
     spec = {
         **change_argument_spec(),
         "level": {"type": "str", "choices": list(_qos.LEVELS), "required": True},
-        "cages": {"type": "dict", "required": True},
-        "legs": {"type": "dict", "required": True},
+        "cages": {"type": "dict", "default": {}},
+        "legs": {"type": "dict", "default": {}},
         "foreign": {"type": "str", "choices": ["refuse", "adopt"], "default": "refuse"},
     }
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)

@@ -13,17 +13,20 @@ from typing import Any, NamedTuple
 
 from .._message import message
 from ._cages import MEDIA, Mode, lanes_of, legs_of, modes_of, parse_port, speed_word
-from ._command import Command, Group, Value, address
+from ._command import Group, Value, address
 from ._facts import link
 from ._management import management_ports
+from ._notes import ETHERNET, back, noted, remember, set_rows
 from ._rows import Row, flag
 
-ETHERNET = "/interface/ethernet"
+FIELDS = ("disabled", "auto-negotiation", "speed", "fec-mode")
+"""What is changed of a lane here, and noted."""
+
 Menus = dict[str, list[Row]]
 
 
 class Cage(NamedTuple):
-    """One cage of the plan. ``fec``: the value for ``fec-mode``; ``media``: copper or optical. ``mode`` None: back to negotiating as one port."""
+    """One cage of the plan. ``fec``: the value for ``fec-mode``; ``media``: copper or optical. ``mode`` None: back to what it was."""
 
     name: str
     mode: Mode | None
@@ -32,10 +35,12 @@ class Cage(NamedTuple):
 
 
 class Want(NamedTuple):
-    """``legs``: leading ports that the plan names, to be compared with the modes."""
+    """``legs``: leading ports that the plan names, to be compared with the modes. Not ``present``: what we changed in ``cages``, or without any in
+    all cages, goes back to what it was."""
 
     cages: list[Cage]
     legs: list[str]
+    present: bool = True
 
 
 def understand(name: str, cages: dict[str, Any], present: bool) -> tuple[list[Cage], list[str]]:
@@ -81,7 +86,7 @@ def refusals(name: str, menus: Menus, want: Want, session_address: str) -> list[
                 f"{name}: leg {leg}", f"a leading lane of {port.cage}: {', '.join(leading[port.cage])}", leg, "A leg is named by its first lane."))
     carried = management_ports(session_address, menus) or []
     touched = {group.title for group in groups(menus, want)}
-    for cage in want.cages:
+    for cage in _cages(menus, want):
         own = sorted(set(carried) & set(lanes_of(cage.name)))
         if own and cage.name in touched:
             refused.append(message(
@@ -94,53 +99,52 @@ def groups(menus: Menus, want: Want) -> list[Group]:
     """The missing commands, one group per cage."""
     rows = {str(row.get("default-name")): row for row in menus[ETHERNET]}
     found = []
-    for cage in want.cages:
+    for cage in _cages(menus, want):
         if all(lane in rows for lane in lanes_of(cage.name)):
-            commands = _cage(rows, cage)
+            lanes = [rows[lane] for lane in lanes_of(cage.name)]
+            commands = set_rows(ETHERNET, _changes(lanes, cage) if cage.mode else [(row, back(row, FIELDS)) for row in lanes])
             if commands:
                 found.append(Group(cage.name, tuple(commands)))
     return found
 
 
-def _cage(rows: dict[str, Row], cage: Cage) -> list[Command]:
-    """Enable what is disabled, then set the leaders; equal changes share a command."""
-    disabled = [lane for lane in lanes_of(cage.name) if flag(rows[lane].get("disabled"))]
-    commands = [_set(rows, disabled, {"disabled": False})] if disabled else []
-    changes: list[tuple[dict[str, Value], list[str]]] = []
-    for leader in legs_of(cage.name, cage.mode) if cage.mode else lanes_of(cage.name):
-        wrong = _wrong(rows[leader], cage)
-        known = next((ports for values, ports in changes if values == wrong), None)
-        if known is not None:
-            known.append(leader)
-        elif wrong:
-            changes.append((wrong, [leader]))
-    return commands + [_set(rows, ports, values) for values, ports in changes]
+def _cages(menus: Menus, want: Want) -> list[Cage]:
+    """The wanted cages; without any, to take back, those that carry a note of ours."""
+    if want.cages or want.present:
+        return want.cages
+    ports = [parse_port(str(row.get("default-name"))) for row in menus[ETHERNET] if noted(row).keys() & set(FIELDS)]
+    return [Cage(name, None, "copper", "auto") for name in dict.fromkeys(port.cage for port in ports if port)]
+
+
+def _changes(lanes: list[Row], cage: Cage) -> list[tuple[Row, dict[str, Value]]]:
+    """Enable lanes that are disabled, give leaders what they lack, and note what was."""
+    leaders = legs_of(cage.name, cage.mode) if cage.mode else {}
+    found = []
+    for row in lanes:
+        values: dict[str, Value] = {"disabled": False} if flag(row.get("disabled")) else {}
+        values |= _wrong(row, cage) if row["default-name"] in leaders else {}
+        if values:
+            found.append((row, {**values, "comment": remember(row, {name: row.get(name) for name in values})}))
+    return sorted(found, key=lambda change: change[0]["default-name"] in leaders)
 
 
 def _wrong(row: Row, cage: Cage) -> dict[str, Value]:
     """Values that a leading lane does not have yet. A mode that needs fec91 gets it from ``auto`` too."""
     if cage.mode is None:
-        wanted: dict[str, Value] = {"auto-negotiation": True, "fec-mode": "auto"}
-    else:
-        wanted = {"auto-negotiation": False, "speed": speed_word(cage.mode, cage.media), "fec-mode": cage.fec}
-    same_fec = cage.mode is not None and cage.mode.fec == ("auto", "fec91") and row.get("fec-mode") in cage.mode.fec
+        return {}
+    wanted: dict[str, Value] = {"auto-negotiation": False, "speed": speed_word(cage.mode, cage.media), "fec-mode": cage.fec}
+    same_fec = cage.mode.fec == ("auto", "fec91") and row.get("fec-mode") in cage.mode.fec
     return {
         key: value for key, value in wanted.items()
         if (flag(row.get(key)) if isinstance(value, bool) else row.get(key)) != value and not (key == "fec-mode" and cage.fec == "auto" and same_fec)
     }
 
 
-def _set(rows: dict[str, Row], ports: list[str], values: dict[str, Value]) -> Command:
-    """One port by its name, several by their ids, which keeps the line short."""
-    targets = (address(rows[ports[0]]),) if len(ports) == 1 else tuple(str(rows[port][".id"]) for port in ports)
-    return Command(ETHERNET, "set", targets, values)
-
-
 def view(menus: Menus, want: Want) -> dict[str, Any]:
     """The lanes of the wanted cages as the user sees them: leaders with their mode, the others with whether they are enabled."""
     rows = {str(row.get("default-name")): row for row in menus[ETHERNET]}
     found: dict[str, Any] = {}
-    for cage in want.cages:
+    for cage in _cages(menus, want):
         leaders = list(legs_of(cage.name, cage.mode)) if cage.mode else lanes_of(cage.name)
         for lane in lanes_of(cage.name):
             row = rows.get(lane, {})

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from . import _vlan
 from ._cages import lanes_of, parse_port
 from ._command import Command, Group, Value
+from ._notes import back, forget, noted, remember, set_rows
 from ._rows import Row, flag, number
 
 BRIDGE, PORT, ETHERNET, INTERFACE, MONITOR = (
@@ -26,8 +27,9 @@ OURS = "gb10.cluster"
 USUAL_L2MTU = 9216
 """L2 MTU of the fabric's lanes in bytes where the plan does not say; the value of most published configurations for frames of 9000."""
 
-FACTORY_L2MTU = 1584
-"""L2 MTU of a new switch in bytes."""
+L2MTU = "l2mtu"
+FIELDS = ("hw", "disabled", "path-cost", "pvid", "frame-types", "ingress-filtering")
+"""What is changed of a bridge port here, and noted."""
 
 TRUNK_COST, DETOUR_COST = 10, 10_000_000
 """Path costs where there are inter-switch links: theirs, and that of ``ether`` ports, which often meet again on one management LAN."""
@@ -37,7 +39,8 @@ Menus = dict[str, list[Row]]
 
 class Want(NamedTuple):
     """``cages``: names; ``legs``: default names of leading lanes; ``trunks``: those of them that lead to another switch; ``bridge``: name, None for
-    the one that is there; ``vlan``: keeps the fabric apart, None: no matter; ``l2mtu`` in bytes; ``present``: False takes back what we did."""
+    the one that is there; ``vlan``: keeps the fabric apart, None: no matter; ``l2mtu`` in bytes. Not ``present``: what we changed on ``cages``, or
+    without any on all ports, goes back to what it was."""
 
     cages: list[str]
     legs: list[str]
@@ -57,10 +60,11 @@ class Leg(NamedTuple):
 
 
 def legs(menus: Menus, want: Want) -> list[Leg]:
-    """The wanted legs that this switch has."""
+    """The wanted legs that this switch has; without any, to take back, those that carry a note of ours."""
     members = {row.get("interface"): row for row in menus[PORT]}
     names = {str(row.get("default-name")): str(row.get("name")) for row in menus[ETHERNET]}
-    return [Leg(leg, names[leg], members.get(names[leg])) for leg in want.legs if leg in names]
+    wanted = want.legs if want.legs or want.present else [leg for leg, name in names.items() if noted(members.get(name, {}))]
+    return [Leg(leg, names[leg], members.get(names[leg])) for leg in wanted if leg in names]
 
 
 def bridge_of(menus: Menus, want: Want) -> str | None:
@@ -87,20 +91,27 @@ def groups(menus: Menus, want: Want) -> list[Group]:
     """What is missing: the size first, then members, costs and VLAN, which only make sense together."""
     bridge = bridge_of(menus, want)
     if not want.present:
-        found = [("bridge", _vlan.remove(menus, bridge, _legs_by_name(menus, want)) + _take_back(menus, want)), ("l2mtu", _size(menus, want))]
+        found = [("bridge", _vlan.filtering_off(menus) + _take_back(menus)), *_size(menus, want)]
     else:
-        found = [("l2mtu", _size(menus, want)), ("bridge", _members(menus, want, bridge or "bridge", not bridge))]
+        found = [*_size(menus, want), ("bridge", _members(menus, want, bridge or "bridge", not bridge))]
     return [Group(title, tuple(commands)) for title, commands in found if commands]
 
 
-def _size(menus: Menus, want: Want) -> list[Command]:
-    """Raise every lane that is smaller; taking back sets those that have our size to that of a new switch."""
+def _size(menus: Menus, want: Want) -> list[tuple[str, list[Command]]]:
+    """Raise every lane that is smaller, or bring back what it was, in one command: every change of a size flaps all links of the chip.
+    The notes are a group of their own where ports have different ones."""
     wanted = lanes(want)
-    rows = [row for row in menus[ETHERNET] if row.get("default-name") in wanted]
-    size = want.l2mtu if want.present else FACTORY_L2MTU
-    wrong = [row for row in rows if (number(row.get("l2mtu")) or 0) < size or (not want.present and number(row.get("l2mtu")) == want.l2mtu)]
-    wrong = [row for row in wrong if number(row.get("l2mtu")) != size]
-    return [Command(ETHERNET, "set", tuple(str(row[".id"]) for row in wrong), {"l2mtu": size})] if wrong else []
+    rows = [row for row in menus[ETHERNET] if row.get("default-name") in wanted or not (wanted or want.present)]
+    if want.present:
+        changes = [(row, str(want.l2mtu), remember(row, {L2MTU: row.get(L2MTU)})) for row in rows if (number(row.get(L2MTU)) or 0) < want.l2mtu]
+    else:
+        changes = [(row, noted(row)[L2MTU], forget(row, (L2MTU,))) for row in rows if L2MTU in noted(row)]
+    sizes: list[tuple[Row, dict[str, Value]]] = [(row, {L2MTU: int(size)}) for row, size, _comment in changes]
+    if len({comment for _row, _size, comment in changes}) == 1:
+        return [("l2mtu", set_rows(ETHERNET, [(row, {**values, "comment": changes[0][2]}) for row, values in sizes]))]
+    notes: list[tuple[Row, dict[str, Value]]] = [(row, {"comment": comment}) for row, _size, comment in changes if row.get("comment", "") != comment]
+    both = [("notes", set_rows(ETHERNET, notes)), ("l2mtu", set_rows(ETHERNET, sizes))]
+    return both if want.present else both[::-1]
 
 
 def _members(menus: Menus, want: Want, bridge: str, is_new: bool) -> list[Command]:
@@ -111,15 +122,12 @@ def _members(menus: Menus, want: Want, bridge: str, is_new: bool) -> list[Comman
         if leg.member is None:
             commands.append(Command(PORT, "add", (), {"bridge": bridge, "interface": leg.name, "comment": OURS, **values}))
             continue
-        wrong = differing(leg.member, values)
-        commands += [Command(PORT, "set", (str(leg.member[".id"]),), wrong)] if wrong else []
+        commands += _set_member(leg.member, values)
         if is_stale(menus, leg):
             commands += [Command(PORT, "set", (str(leg.member[".id"]),), {"hw": on}) for on in (False, True)]
     if want.trunks:
-        commands += [
-            Command(PORT, "set", (str(row[".id"]),), {"path-cost": DETOUR_COST})
-            for row in menus[PORT] if row.get("bridge") == bridge and _is_ether(menus, row) and number(row.get("path-cost")) != DETOUR_COST
-        ]
+        for row in menus[PORT]:
+            commands += _set_member(row, {"path-cost": DETOUR_COST}) if row.get("bridge") == bridge and _is_ether(menus, row) else []
     if want.vlan:
         management = [str(row["interface"]) for row in menus[PORT] if row.get("bridge") == bridge and _is_ether(menus, row)]
         commands += _vlan.make(menus, bridge, management, _legs_by_name(menus, want), want.vlan)
@@ -133,14 +141,21 @@ def _leg_values(want: Want, leg: Leg) -> dict[str, Value]:
     return values | (_vlan.port_values(want.vlan) if want.vlan else {})
 
 
-def _take_back(menus: Menus, want: Want) -> list[Command]:
-    """Costs that we set, members and a bridge that we added."""
-    commands = [
-        Command(PORT, "set", (str(row[".id"]),), {"path-cost": None})
-        for row in menus[PORT] if number(row.get("path-cost")) in (TRUNK_COST, DETOUR_COST) and row.get("comment") != OURS
+def _set_member(member: Row, values: dict[str, Value]) -> list[Command]:
+    """What a bridge port lacks, with a note of what it was; one that we added is removed in the end and needs none."""
+    wrong = differing(member, values)
+    if wrong and member.get("comment") != OURS:
+        wrong["comment"] = remember(member, {name: member.get(name) for name in wrong})
+    return [Command(PORT, "set", (str(member[".id"]),), wrong)] if wrong else []
+
+
+def _take_back(menus: Menus) -> list[Command]:
+    """Bridge ports as they were, and without the members, VLANs and the bridge that we added."""
+    commands = set_rows(PORT, [(row, back(row, FIELDS)) for row in menus[PORT]])
+    return commands + [
+        Command(menu, "remove", (str(row[".id"]),))
+        for menu in (_vlan.VLAN, PORT, BRIDGE) for row in menus[menu] if row.get("comment") in (OURS, _vlan.COMMENT_WAS_OFF)
     ]
-    commands += [Command(PORT, "remove", (str(row[".id"]),)) for row in menus[PORT] if row.get("comment") == OURS]
-    return commands + [Command(BRIDGE, "remove", (str(row[".id"]),)) for row in menus[BRIDGE] if row.get("comment") == OURS]
 
 
 def is_stale(menus: Menus, leg: Leg) -> bool:

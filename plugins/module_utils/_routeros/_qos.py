@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from ._command import Command, Group, Value, address
 from ._device import Device
+from ._notes import ETHERNET, forget, former, noted, remember, set_rows
 from ._rows import Row, flag, number, numbers, rate
 
 LEVELS = ("none", "ecn", "lossless")
@@ -54,8 +55,13 @@ SHAPER_LIMITS: tuple[tuple[str, str, int], ...] = (
 between these nobody looked, so the lower limit is assumed. A leg above the limit runs without a shaper."""
 
 
+TRUST = "trust-l3"
+"""Of a port's QoS only this is noted in its comment: it says which legs are ours, and everything else of them was as on a new switch."""
+
+
 class Have(NamedTuple):
-    """Rows of the QoS menus. ``discovery`` is the one row of ``/ip/neighbor/discovery-settings``; empty lists where a menu is missing."""
+    """Rows of the QoS menus, and of the ports by their names. ``discovery`` is the one row of ``/ip/neighbor/discovery-settings``; empty lists
+    where a menu is missing."""
 
     profiles: list[Row]
     map_ip: list[Row]
@@ -64,6 +70,7 @@ class Have(NamedTuple):
     ports: list[Row]
     chips: list[Row]
     discovery: Row
+    ethernet: dict[str, Row]
 
 
 class Want(NamedTuple):
@@ -106,6 +113,7 @@ def _make(found: Device, have: Have, want: Want) -> list[Command]:
         values = {"trust-l3": "keep", "pfc": pfc_name(have, want) if lossless else PFC_OFF,
                   f"egress-rate-queue{PFC_CLASS}": f"{limit}G" if limit else None}
         commands += _port(have, port, values)
+    commands += set_rows(ETHERNET, [(row, {"comment": remember(row, {TRUST: qos.get(TRUST)})}) for row, qos in _to_note(have, want)])
     for port in [*want.lanes, *_strays(have, want)]:
         commands += _port(have, port, {"pfc": PFC_OFF})
     if not lossless:
@@ -123,8 +131,11 @@ def _remove(have: Have, want: Want) -> list[Command]:
     if not profiles and not any(row["name"] == PFC_NAME for row in have.pfc):
         return []
     commands: list[Command] = []
-    for port in [*want.legs, *_strays(have, want)]:
-        commands += _port(have, port, {**_PORT_DEFAULTS, f"egress-rate-queue{PFC_CLASS}": None})
+    ours = [name for name, row in have.ethernet.items() if TRUST in noted(row)]
+    for port in dict.fromkeys([*want.legs, *ours, *_strays(have, want)]):
+        trust = former(have.ethernet.get(port, {}), (TRUST,))
+        commands += _port(have, port, {**_PORT_DEFAULTS, **trust, f"egress-rate-queue{PFC_CLASS}": None})
+    commands += set_rows(ETHERNET, [(have.ethernet[port], {"comment": forget(have.ethernet[port], (TRUST,))}) for port in ours])
     for port in want.lanes:
         commands += _port(have, port, {"pfc": PFC_OFF})
     commands += _queues(have, made=False)
@@ -135,6 +146,12 @@ def _remove(have: Have, want: Want) -> list[Command]:
     ]
     commands += [Command(f"{QOS}/profile", "remove", (name,)) for name in profiles]
     return commands + _dcbx(have, False)
+
+
+def _to_note(have: Have, want: Want) -> list[tuple[Row, Row]]:
+    """Legs whose trust changes and is not noted yet: the port, and its QoS."""
+    found = [(have.ethernet[row["name"]], row) for row in have.ports if row["name"] in want.legs and row["name"] in have.ethernet]
+    return [(row, qos) for row, qos in found if qos.get(TRUST) != "keep" and TRUST not in noted(row)]
 
 
 def profile_name(have: Have, want: Want, profile: Profile) -> str:

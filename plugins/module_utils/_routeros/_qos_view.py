@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from ._cages import lanes_of, parse_port
-from ._qos import PFC_CLASS, QOS, QUEUES, Have, Want
+from ._notes import ETHERNET, noted
+from ._qos import PFC_CLASS, QOS, QUEUES, TRUST, Have, Want
 from ._rows import Row, flag, number, numbers, rate
 
 MENUS: dict[str, bool] = {
     f"{QOS}/profile": False, f"{QOS}/map/ip": False, f"{QOS}/priority-flow-control": False, f"{QOS}/tx-manager/queue": False, f"{QOS}/port": False,
-    "/interface/ethernet/switch": False, "/ip/neighbor/discovery-settings": True,
+    "/interface/ethernet/switch": False, "/ip/neighbor/discovery-settings": True, ETHERNET: False,
 }
 """Menus that decide: path -> whether it holds a single record."""
 
@@ -33,13 +34,17 @@ def have(menus: Menus) -> Have:
         ports=menus[f"{QOS}/port"],
         chips=menus["/interface/ethernet/switch"],
         discovery=next(iter(menus["/ip/neighbor/discovery-settings"]), {}),
+        ethernet={str(row.get("name")): row for row in menus[ETHERNET]},
     )
 
 
 def want(menus: Menus, level: str, cages: list[str], legs: dict[str, Any], adopt: bool) -> Want:
-    """The plan's cages and legs under the names that the ports have now; a port that the switch does not have keeps the plan's name."""
-    names = {str(row.get("default-name")): str(row.get("name")) for row in menus["/interface/ethernet"]}
+    """The plan's cages and legs under the names that the ports have now; a port that the switch does not have keeps the plan's name.
+    Without legs, for ``none``, those that carry a note of ours."""
+    names = {str(row.get("default-name")): str(row.get("name")) for row in menus[ETHERNET]}
     speeds = {names.get(leg, leg): _gbps((end or {}).get("speed")) for leg, end in legs.items()}
+    if level == "none" and not legs:
+        speeds = {str(row.get("name")): 0 for row in menus[ETHERNET] if TRUST in noted(row)}
     lanes = [lane for cage in cages if (port := parse_port(cage)) and port.lane is None for lane in lanes_of(cage) if lane not in legs]
     return Want(level, speeds, [names.get(lane, lane) for lane in lanes], adopt)
 

@@ -14,10 +14,9 @@ from typing import Any
 from ._command import Command, Value
 from ._rows import Row, flag, numbers, words
 
-VLAN, PORT, BRIDGE = "/interface/bridge/vlan", "/interface/bridge/port", "/interface/bridge"
+VLAN, BRIDGE = "/interface/bridge/vlan", "/interface/bridge"
 COMMENT, COMMENT_WAS_OFF = "gb10.cluster", "gb10.cluster: filtering was off"
 MANAGEMENT = 1
-_FREE: dict[str, Value] = {"pvid": 1, "frame-types": "admit-all"}
 
 Menus = dict[str, list[Row]]
 
@@ -52,20 +51,11 @@ def _row(menus: Menus, bridge: str, vlan: int, untagged: list[str], comment: str
     return [Command(VLAN, "add", (), {"bridge": bridge, "vlan-ids": str(vlan), "untagged": untagged, "comment": comment})]
 
 
-def remove(menus: Menus, bridge: str | None, legs: list[str]) -> list[Command]:
-    """Undo what :func:`make` and :func:`port_values` did, where rows of ours say that they did."""
-    ours = _ours(menus)
-    if not ours:
-        return []
-    commands = [
-        Command(BRIDGE, "set", (str(row[".id"]),), {"vlan-filtering": False})
-        for row in menus[BRIDGE] if row.get("name") == bridge and flag(row.get("vlan-filtering")) and ours[0].get("comment") == COMMENT_WAS_OFF
-    ]
-    commands += [
-        Command(PORT, "set", (str(row[".id"]),), _FREE)
-        for row in menus[PORT] if row.get("interface") in legs and row.get("comment") != COMMENT and str(row.get("pvid", 1)) != "1"
-    ]
-    return commands + [Command(VLAN, "remove", (str(row[".id"]),)) for row in ours]
+def filtering_off(menus: Menus) -> list[Command]:
+    """Filtering off again where a row of ours says that it was; the rows themselves are removed after the ports have left the VLAN."""
+    bridges = {row.get("bridge") for row in _ours(menus) if row.get("comment") == COMMENT_WAS_OFF}
+    return [Command(BRIDGE, "set", (str(row[".id"]),), {"vlan-filtering": False})
+            for row in menus[BRIDGE] if row.get("name") in bridges and flag(row.get("vlan-filtering"))]
 
 
 def _ours(menus: Menus) -> list[Row]:

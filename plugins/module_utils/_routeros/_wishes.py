@@ -22,7 +22,7 @@ def breakout_want(name: str, cages: dict[str, Any], legs: dict[str, Any], presen
     understood, refused = _breakout.understand(name, cages, present)
     if refused:
         raise SwitchError("\n".join(refused))
-    return _breakout.Want(understood, list(legs))
+    return _breakout.Want(understood, list(legs), present)
 
 
 def breakout(name: str, want: _breakout.Want) -> Wish:

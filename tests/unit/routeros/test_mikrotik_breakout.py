@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _breakout
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._breakout import ETHERNET
@@ -18,6 +20,7 @@ from switch.models import VERSIONS
 
 TWO = {"qsfp56-dd-1": {"mode": "2x200G", "media": "copper", "fec": "auto"}}
 BOTH = {**TWO, "qsfp56-dd-2": {"mode": "4x100G", "media": "copper", "fec": "auto"}}
+NOTE = 'comment="(gb10.cluster: was auto-negotiation=yes speed=unset)"'
 NO_WAIT = {"link_wait": 0}
 
 
@@ -31,8 +34,8 @@ def test_two_cages_are_split_and_their_legs_come_up(run):
     bench = a_bench()
     result = run(mikrotik_breakout, bench, cages=BOTH)
     assert result["commands"] == [
-        "/interface/ethernet set *B,*F auto-negotiation=no speed=200G-baseCR4",
-        "/interface/ethernet set *13,*15,*17,*19 auto-negotiation=no speed=100G-baseCR2"]
+        f"/interface/ethernet set *B,*F auto-negotiation=no speed=200G-baseCR4 {NOTE}",
+        f"/interface/ethernet set *13,*15,*17,*19 auto-negotiation=no speed=100G-baseCR2 {NOTE}"]
     assert {leg: (shown["rate_gbps"], shown["fec"], shown["as_planned"]) for leg, shown in result["legs"].items()} == {
         **{f"qsfp56-dd-1-{lane}": (200, "fec91", True) for lane in (1, 5)}, **{f"qsfp56-dd-2-{lane}": (100, "fec91", True) for lane in (1, 3, 5, 7)}}
     assert result["export"] in bench.machine.files
@@ -70,15 +73,15 @@ def test_disabled_lanes_are_enabled(run):
     bench = a_bench()
     bench.run("/interface/ethernet set qsfp56-dd-1-2,qsfp56-dd-1-6 disabled=yes")
     result = run(mikrotik_breakout, bench, cages=TWO)
-    assert result["commands"][0] == "/interface/ethernet set *C,*10 disabled=no"
+    assert result["commands"][0] == '/interface/ethernet set *C,*10 disabled=no comment="(gb10.cluster: was disabled=yes)"'
     assert result["legs"]["qsfp56-dd-1-1"]["rate_gbps"] == 200
 
 
 def test_a_renamed_port_is_the_same_port(run):
     bench = a_bench()
-    bench.run("/interface/ethernet set qsfp56-dd-1-1 name=spark-1 auto-negotiation=no speed=200G-baseCR4")
+    bench.run("/interface/ethernet set qsfp56-dd-1-1 name=spark-1 auto-negotiation=no speed=200G-baseCR4 comment=rack")
     bench.run('/interface/ethernet set qsfp56-dd-1-5 name="spark 2"')
-    assert run(mikrotik_breakout, bench, cages=TWO)["commands"] == ["/interface/ethernet set *F auto-negotiation=no speed=200G-baseCR4"]
+    assert run(mikrotik_breakout, bench, cages=TWO)["commands"] == [f"/interface/ethernet set *F auto-negotiation=no speed=200G-baseCR4 {NOTE}"]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +97,8 @@ def test_a_renamed_port_is_the_same_port(run):
     ],
 )
 def test_a_mode_brings_the_fec_that_it_needs(run, cage, model, given, command):
-    assert run(mikrotik_breakout, Bench(model), cages={cage: given}, **NO_WAIT)["commands"] == [f"/interface/ethernet set {command}"]
+    commands = run(mikrotik_breakout, Bench(model), cages={cage: given}, **NO_WAIT)["commands"]
+    assert [written.partition(" comment=")[0] for written in commands] == [f"/interface/ethernet set {command}"]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -190,14 +194,28 @@ def test_a_cage_that_restarts_is_waited_for(run):
     assert run(mikrotik_breakout, bench, cages=TWO, link_wait=5)["legs"]["qsfp56-dd-1-5"]["as_planned"]
 
 
-def test_absent_lets_cages_negotiate_again(run):
+def without_speeds(text: str) -> list[str]:
+    """An export without the speeds of lanes, which RouterOS can not unset, and what it remarks on them."""
+    lines = [re.sub(r" speed=\S+", "", line) for line in text.replace("\\\n    ", "").splitlines() if line != "# unsupported speed"]
+    return [line for line in lines if not re.fullmatch(r"set \[ find default-name=\S+ \]", line)]
+
+
+@pytest.mark.parametrize("options", [{"cages": BOTH, "legs": {"qsfp56-dd-1-1": {}}}, {}], ids=["of the plan", "without a plan"])
+def test_absent_brings_back_what_was_before_and_nothing_else(run, options):
     bench = a_bench()
-    run(mikrotik_breakout, bench, cages=BOTH)
-    result = run(mikrotik_breakout, bench, cages=BOTH, legs={"qsfp56-dd-1-1": {}}, state="absent")
-    assert (len(result["commands"]), result["warnings"]) == (2, [])
-    rows = bench.machine.rows("/interface/ethernet")
-    assert all(row["auto-negotiation"] and row["fec-mode"] == "auto" for row in rows)
-    assert not run(mikrotik_breakout, bench, cages=BOTH, state="absent", **NO_WAIT)["changed"]
+    bench.run('/interface/ethernet set qsfp56-dd-1-1 comment="to spark-1 (left)" fec-mode=fec74')
+    bench.run("/interface/ethernet set qsfp56-dd-1-5 auto-negotiation=no speed=100G-baseCR4 disabled=yes")
+    bench.run("/interface/ethernet set qsfp56-dd-1-6 disabled=yes")
+    bench.run("/interface/ethernet set qsfp56-1-1 auto-negotiation=no speed=100G-baseCR4")
+    before = export(bench.machine)
+    run(mikrotik_breakout, bench, cages=BOTH, **NO_WAIT)
+    run(mikrotik_breakout, bench, cages={"qsfp56-dd-1": {"mode": "4x100G"}}, **NO_WAIT)
+    told = run(mikrotik_breakout, bench, state="absent", **options, _ansible_check_mode=True)
+    done = run(mikrotik_breakout, bench, state="absent", **options)
+    assert (told["commands"], told["diff"], done["warnings"]) == (done["commands"], done["diff"], [])
+    assert without_speeds(export(bench.machine)) == without_speeds(before)
+    assert bench.machine.row("/interface/ethernet", "qsfp56-dd-1-5")["speed"] == "100G-baseCR4"
+    assert not run(mikrotik_breakout, bench, state="absent", **options)["changed"]
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before it runs", "after it ran"])

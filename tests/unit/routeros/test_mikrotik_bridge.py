@@ -34,7 +34,7 @@ def a_bench(**options) -> Bench:
 def test_on_a_new_switch_only_the_size_is_missing_and_other_ports_keep_theirs(run):
     bench = a_bench()
     result = run(mikrotik_bridge, bench, **FABRIC)
-    assert result["commands"] == ["/interface/ethernet set *B,*C,*D,*E,*F,*10,*11,*12 l2mtu=9216"]
+    assert result["commands"] == ['/interface/ethernet set *B,*C,*D,*E,*F,*10,*11,*12 l2mtu=9216 comment="(gb10.cluster: was l2mtu=1584)"']
     sizes = {row["name"]: row["l2mtu"] for row in bench.machine.rows("/interface/ethernet")}
     assert {name for name, size in sizes.items() if size == 9216} == {f"qsfp56-dd-1-{lane}" for lane in range(1, 9)}
     assert bench.machine.row("/interface/bridge", "bridge")["mtu"] == "auto"
@@ -82,18 +82,39 @@ def test_check_mode_tells_what_the_real_run_does_and_touches_nothing(run, make, 
     assert not run(mikrotik_bridge, bench, **options)["changed"]
 
 
+def with_settings_of_its_owner(**options) -> Bench:
+    """Sizes, costs and comments that are not those of the factory."""
+    bench = a_bench(**options)
+    bench.run('/interface/ethernet set qsfp56-dd-1-2,qsfp56-dd-1-3 l2mtu=2000 comment="left"')
+    bench.run("/interface/ethernet set qsfp56-dd-1-4 l2mtu=9500")
+    bench.run(f"{PORTS} set [find interface=qsfp56-dd-2-1] path-cost=77")
+    bench.run(f"{PORTS} set [find interface=ether2] path-cost=10 comment=uplink")
+    return bench
+
+
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("make", [without_bridge, a_bench])
-def test_absent_leaves_the_export_from_before(run, make, version):
+@pytest.mark.parametrize("make", [without_bridge, a_bench, with_settings_of_its_owner])
+@pytest.mark.parametrize("plan", [True, False], ids=["of the plan", "without a plan"])
+def test_absent_leaves_the_export_from_before(run, make, version, plan):
     bench = make(version=version)
     before = export(bench.machine)
     for options in (TRUNK, {**TRUNK, "vlan": 100}):
         run(mikrotik_bridge, bench, **options)
-        told = run(mikrotik_bridge, bench, **options, state="absent", _ansible_check_mode=True)
-        done = run(mikrotik_bridge, bench, **options, state="absent")
+        assert export(bench.machine) != before
+        absent = {**(options if plan else {}), "state": "absent"}
+        told = run(mikrotik_bridge, bench, **absent, _ansible_check_mode=True)
+        done = run(mikrotik_bridge, bench, **absent)
         assert told["diff"] == done["diff"] and told["commands"] == done["commands"]
         assert export(bench.machine) == before
-        assert not run(mikrotik_bridge, bench, **options, state="absent")["changed"]
+        assert not run(mikrotik_bridge, bench, **absent)["changed"]
+
+
+def test_all_lanes_change_their_size_in_one_command_whatever_is_noted_on_them(run):
+    bench = with_settings_of_its_owner()
+    done = run(mikrotik_bridge, bench, **FABRIC)
+    undone = run(mikrotik_bridge, bench, state="absent")
+    assert [command for command in done["commands"] if "l2mtu=9216" in command] == ["/interface/ethernet set *B,*C,*D,*F,*10,*11,*12 l2mtu=9216"]
+    assert sum(" l2mtu=1584" in command.partition(" comment=")[0] for command in undone["commands"]) == 1
 
 
 def test_a_leg_that_is_in_no_bridge_is_added_to_the_one_that_is_there(run):
@@ -107,7 +128,9 @@ def test_a_leg_that_is_disabled_or_not_offloaded_is_repaired(run):
     bench = a_bench()
     bench.run(f"{PORTS} set [find interface=qsfp56-dd-1-1] disabled=yes")
     bench.run(f"{PORTS} set [find interface=qsfp56-dd-1-5] hw=no")
-    assert run(mikrotik_bridge, bench, **FABRIC)["commands"][1:] == [f"{PORTS} set *A disabled=no", f"{PORTS} set *E hw=yes"]
+    assert run(mikrotik_bridge, bench, **FABRIC)["commands"][1:] == [
+        f'{PORTS} set *A disabled=no comment="defconf (gb10.cluster: was disabled=yes)"',
+        f'{PORTS} set *E hw=yes comment="defconf (gb10.cluster: was hw=no)"']
 
 
 def test_a_leg_that_kept_a_stale_group_is_taken_out_of_it(run):
@@ -128,6 +151,7 @@ def test_isolation_is_made_in_the_order_that_never_locks_out(run):
     bench = a_bench()
     result = run(mikrotik_bridge, bench, **FABRIC, vlan=100)
     isolated = "pvid=100 frame-types=admit-only-untagged-and-priority-tagged"
+    isolated += ' comment="defconf (gb10.cluster: was frame-types=admit-all pvid=1)"'
     assert result["commands"][1:] == [
         f"{PORTS} set *A {isolated}",
         f"{PORTS} set *E {isolated}",
@@ -174,8 +198,8 @@ def test_an_inter_switch_link_is_made_cheap_and_forwards(run):
     _first, second = two_switches()
     assert legs(second.machine)["qsfp56-dd-2-1"].segment is None
     result = run(mikrotik_bridge, second, **TRUNK)
-    assert f"{PORTS} set *12 path-cost=10" in result["commands"]
-    assert f"{PORTS} set *0 path-cost=10000000" in result["commands"]
+    assert f'{PORTS} set *12 path-cost=10 comment="defconf (gb10.cluster: was path-cost=5000)"' in result["commands"]
+    assert f'{PORTS} set *0 path-cost=10000000 comment="defconf (gb10.cluster: was path-cost=unset)"' in result["commands"]
     assert legs(second.machine)["qsfp56-dd-2-1"].segment == "bridge"
 
 

@@ -32,13 +32,18 @@ def test_check_mode_tells_what_the_real_run_does_and_a_second_run_changes_nothin
 
 
 @pytest.mark.parametrize(("model", "version", "fabric"), [row for row in ABLE if row[0] == "CRS812"])
-def test_none_after_lossless_leaves_the_export_from_before_on_the_crs8xx(run, model, version, fabric):
+@pytest.mark.parametrize("level", ["ecn", "lossless"])
+@pytest.mark.parametrize("plan", [True, False], ids=["of the plan", "without a plan"])
+def test_none_leaves_the_export_from_before_on_the_crs8xx(run, model, version, fabric, level, plan):
     bench = Bench(model, version)
+    bench.run('/interface/ethernet set qsfp56-dd-1-5 comment="to spark-2"')
+    bench.run(f"{QOS}/port set sfp56-1 trust-l3=keep")
     before = export(bench.machine)
-    run(mikrotik_roce, bench, level="lossless", **fabric)
-    told = run(mikrotik_roce, bench, level="none", **fabric, _ansible_check_mode=True)
-    done = run(mikrotik_roce, bench, level="none", **fabric)
+    run(mikrotik_roce, bench, level=level, **fabric)
+    told = run(mikrotik_roce, bench, level="none", **(fabric if plan else {}), _ansible_check_mode=True)
+    done = run(mikrotik_roce, bench, level="none", **(fabric if plan else {}))
     assert told["diff"] == done["diff"] and export(bench.machine) == before
+    assert not run(mikrotik_roce, bench, level="none")["changed"]
     assert not any("offloading" in warning for warning in done["warnings"])
 
 

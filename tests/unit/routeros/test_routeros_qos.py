@@ -93,6 +93,7 @@ def test_the_commands_of_lossless_on_a_crs812_are_the_published_recipe():
         f"{QOS}/tx-manager/queue set *4 weight=1 ecn=yes",
         f"{QOS}/port set qsfp56-dd-1-1 trust-l3=keep pfc=gb10-pfc egress-rate-queue3=200G",
         f"{QOS}/port set qsfp56-1-1 trust-l3=keep pfc=gb10-pfc",
+        '/interface/ethernet set *3,*B comment="(gb10.cluster: was trust-l3=ignore)"',
         "/ip/neighbor/discovery-settings set lldp-dcbx=yes",
     ]
 
@@ -108,6 +109,7 @@ def test_before_7_23_the_map_is_said_and_the_crs5xx_has_a_shared_pool():
         f"{QOS}/tx-manager/queue set *2 schedule=high-priority-group weight=1",
         f"{QOS}/tx-manager/queue set *4 weight=1 ecn=yes shared-pool-index=1",
         f"{QOS}/port set qsfp28-1-1 trust-l3=keep pfc=gb10-pfc egress-rate-queue3=100G",
+        '/interface/ethernet set qsfp28-1-1 comment="(gb10.cluster: was trust-l3=ignore)"',
         "/interface/ethernet/switch set switch1 qos-hw-offloading=yes",
         "/ip/neighbor/discovery-settings set lldp-dcbx=yes",
     ]

@@ -1,0 +1,45 @@
+# Copyright (c) gb10.cluster contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a port was before us, in its comment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._notes import back, forget, former, noted, remember, set_rows
+
+REMEMBERED: dict[str, tuple[str | None, dict[str, Any], str]] = {
+    "no comment": (None, {"l2mtu": 1584}, "(gb10.cluster: was l2mtu=1584)"),
+    "a comment of the owner, with brackets": ("rack 3 (left)", {"hw": "true"}, "rack 3 (left) (gb10.cluster: was hw=yes)"),
+    "unset, and a flag": ("", {"speed": None, "auto-negotiation": True}, "(gb10.cluster: was auto-negotiation=yes speed=unset)"),
+    "an older note stays": ("a (gb10.cluster: was l2mtu=1584)", {"l2mtu": 9216, "disabled": "yes"}, "a (gb10.cluster: was disabled=yes l2mtu=1584)"),
+}
+
+
+@pytest.mark.parametrize(("comment", "before", "expected"), REMEMBERED.values(), ids=REMEMBERED)
+def test_what_was_is_noted_behind_what_the_owner_wrote(comment: str | None, before: dict[str, Any], expected: str) -> None:
+    row = {"comment": comment} if comment is not None else {}
+    assert remember(row, before) == expected
+    assert remember({"comment": expected}, before) == expected
+    assert forget({"comment": expected}, tuple(noted({"comment": expected}))) == (comment or "").partition(" (gb10")[0]
+
+
+def test_what_is_brought_back_has_the_type_of_a_value() -> None:
+    row = {"comment": "x (gb10.cluster: was auto-negotiation=yes hw=no l2mtu=1584 path-cost=unset speed=unset)"}
+    assert former(row, ("auto-negotiation", "hw", "speed")) == {"auto-negotiation": True, "hw": False}
+    assert back(row, ("path-cost", "speed")) == {"path-cost": None, "comment": "x (gb10.cluster: was auto-negotiation=yes hw=no l2mtu=1584)"}
+    assert back(row, ("pvid",)) == {}
+
+
+@pytest.mark.parametrize("comment", [None, "", "gb10.cluster", "gb10.cluster: was l2mtu=1", "(gb10.cluster: was l2mtu=1) and more", "(was l2mtu=1)"])
+def test_a_comment_without_a_note_says_nothing(comment: str | None) -> None:
+    assert noted({"comment": comment}) == {}
+
+
+def test_equal_changes_share_a_command() -> None:
+    rows = [{".id": f"*{number}", "name": f"port{number}"} for number in range(4)]
+    values = ({"l2mtu": 1}, {"l2mtu": 2}, {}, {"l2mtu": 1})
+    assert [command.text for command in set_rows("/interface/ethernet", list(zip(rows, values)))] == [
+        "/interface/ethernet set *0,*3 l2mtu=1", "/interface/ethernet set port1 l2mtu=2"]
