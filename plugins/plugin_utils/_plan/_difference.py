@@ -12,16 +12,25 @@ from ._notes import Notes, listed
 
 _NAMED = ("nodes", "switches")
 _WHOLE = ("topology", "subnets", "paths", "marks")
+_KEPT = ("topology", "subnets", "nodes", "switches")
+"""What has to stay as it was in a plan that only grew. The rest follows from it and from the number of nodes: paths, marks, and per node ``nccl``."""
+
+_FOLLOWS = "nccl"
+
+_REVIEW = "Run gb10.cluster.plan to review and store the new one."
+_GROWN = "It only grew, and no address moves: the new one is stored, or with fabric_plan_strict left to gb10.cluster.plan."
 
 
-def differences(plan: dict[str, Any], stored: Any) -> list[str]:
-    """What the stored plan has otherwise, in one text; empty when both mean the same. Warnings and refusals do not count.
+def differences(plan: dict[str, Any], stored: Any) -> dict[str, list[str]]:
+    """What the stored plan has otherwise: ``{additions, changes}``, of which one has one text, or none when both mean the same.
+
+    Warnings and refusals do not count. ``additions`` are told of a plan that only grew: no address in use moves when it is stored.
 
     :param stored: the stored plan or its text. What is no plan differs in nothing: the request refuses it.
     """
     old = _parsed(stored)
     if old is None:
-        return []
+        return {"additions": [], "changes": []}
     found = []
     for key in _NAMED:
         before, after = _mapping(old.get(key)), _mapping(plan.get(key))
@@ -33,10 +42,20 @@ def differences(plan: dict[str, Any], stored: Any) -> list[str]:
             if names:
                 found.append(f"{key} {word}: {listed(names)}")
     found += [f"{key} changed" for key in _WHOLE if old.get(key) != plan.get(key)]
+    grown = _mapping(old.get("nodes")) != plan["nodes"] and all(_holds(plan.get(key), old.get(key)) for key in _KEPT)
     notes = Notes()
     if found:
-        notes.warn("stored plan", "the plan of this inventory", "; ".join(found), "Run gb10.cluster.plan to review and store the new one.")
-    return notes.warnings
+        notes.warn("stored plan", "the plan of this inventory", "; ".join(found), _GROWN if grown else _REVIEW)
+    return {"additions": notes.warnings if grown else [], "changes": [] if grown else notes.warnings}
+
+
+def _holds(new: Any, old: Any) -> bool:
+    """Whether everything of ``old`` is in its place in ``new``, which may have more keys, and more items at the end of a list."""
+    if isinstance(new, dict) and isinstance(old, dict):
+        return all(key == _FOLLOWS or key in new and _holds(new[key], value) for key, value in old.items())
+    if isinstance(new, list) and isinstance(old, list):
+        return len(old) <= len(new) and all(map(_holds, new, old))
+    return bool(new == old)
 
 
 def _parsed(stored: Any) -> dict[str, Any] | None:

@@ -183,6 +183,32 @@ def test_a_topology_playbook_stores_the_first_plan_and_tells_what_has_changed_si
     assert (stored.code, stored.told, stored.changed) == (0, [], 1)
 
 
+def star_of(*nodes: str) -> dict[str, Any]:
+    """An inventory of nodes behind one switch, in this order."""
+    ends = [f"{name}.p0" for name in sorted(nodes)]
+    cables = [{"switch": "crs804", "cage": f"qsfp56-dd-{place}", "to": [end, None]} for place, end in enumerate(ends, 1)]
+    children = {"gb10_nodes": {"hosts": {name: {} for name in nodes}}, "gb10_switches": {"hosts": {"crs804": {"fabric_switch_model": "CRS804"}}}}
+    return {"all": {"vars": {"fabric_topology": "switched_fabric", "fabric_cables": cables}, "children": children}}
+
+
+def test_a_plan_that_only_grew_is_stored_so_that_new_addresses_stay_too(folder: Folder) -> None:
+    of_switches = OF_PAIRS.replace("two_node_direct", "switched_fabric")
+    folder.holds(star_of("spark-1", "spark-2"))
+    assert folder.run(of_switches).code == 0
+    folder.holds(star_of("spark-1", "spark-2", "spark-3"))
+    told = folder.run(of_switches, "--check")
+    before = (folder.stored / "plan.json").read_text()
+    strict = folder.run(of_switches, "-e", "fabric_plan_strict=true")
+    assert (strict.code, [strict.said[0]], (folder.stored / "plan.json").read_text()) == (2, told.told, before)
+    grown = folder.run(of_switches)
+    assert (grown.told, grown.changed, told.changed) == (told.told, 2, 2)
+    assert list(json.loads((folder.stored / "plan.json").read_text())["nodes"]) == ["spark-1", "spark-2", "spark-3"]
+    assert (folder.run(of_switches).told, folder.run(of_switches).changed) == ([], 0)
+    folder.holds(star_of("spark-1", "spark-3", "spark-2"))
+    turned = folder.run(of_switches)
+    assert turned.code == 2 and "spark-3 p0 rail 0 - expected 10.77.0.3/24 as in the stored plan" in turned.output
+
+
 def test_addresses_in_use_move_only_on_purpose(folder: Folder) -> None:
     folder.holds(PAIR)
     folder.stores()
