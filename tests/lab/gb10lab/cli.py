@@ -217,8 +217,11 @@ def snapshot(options: argparse.Namespace) -> int:
 
 
 def events(options: argparse.Namespace) -> int:
-    """Print every change of a link or an address on a node since it was made, with its time."""
+    """Print every change of a link or an address on a node since it was made, with its time; every line typed on a switch over SSH."""
     lab = Lab.load(options.name)
+    if options.node in [each.name for each in lab.up.managed]:
+        print("".join(f"{line}\n" for line in switches.ask(lab, {"do": "typed", "switch": options.node})), end="")
+        return 0
     log = lab.node_folder(lab.up.node(options.node)) / "events.log"
     print(log.read_text(encoding="utf-8", errors="replace") if log.exists() else "", end="")
     return 0
@@ -260,7 +263,7 @@ def parser() -> argparse.ArgumentParser:
     running.add_argument("node")
     running.add_argument("command", nargs=argparse.REMAINDER)
     for name, action in (("reboot", reboot), ("snapshot", snapshot), ("events", events)):
-        verb(name, action).add_argument("node")
+        verb(name, action).add_argument("node", metavar="NODE" if name == "reboot" else "NODE|SWITCH")
     breaking = verb("fault", fault)
     breaking.add_argument("fault", nargs="?", metavar="NAME")
     breaking.add_argument("of", nargs="*", metavar="NODE|SWITCH", help="default: the first; after `clear`: NAME and machine")
