@@ -15,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,8 @@ OF_PAIRS = "- import_playbook: gb10.cluster._plan\n  vars: {fabric_expected_topo
 class Run:
     """What a run of ansible-playbook printed. ``said``: the texts of every failed task; ``told``: of every shown message."""
 
-    def __init__(self, process: subprocess.CompletedProcess[str]) -> None:
-        self.code, self.output = process.returncode, process.stdout + process.stderr
+    def __init__(self, code: int, output: str) -> None:
+        self.code, self.output = code, output
         self.tasks = re.findall(r"^TASK \[(?:gb10\.cluster\.fabric : )?(.*?)\]", self.output, re.M)
         failed = [json.loads(line)["msg"] for line in re.findall(r"^fatal: .*? => (.*)$", self.output, re.M)]
         self.said = [message.splitlines()[1:] for message in failed]
@@ -47,12 +48,9 @@ class Run:
 class Folder:
     """A folder with an inventory, in which playbooks run."""
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.inventory, self.stored = path, path / "inventory", path / "inventory" / ".gb10"
+    def __init__(self, path: Path, program: subprocess.Popen[str]) -> None:
+        self.path, self.inventory, self.stored, self._program = path, path / "inventory", path / "inventory" / ".gb10", program
         self.inventory.mkdir()
-        collection = path / "collections" / "ansible_collections" / "gb10" / "cluster"
-        collection.parent.mkdir(parents=True)
-        collection.symlink_to(REPOSITORY)
 
     def holds(self, hosts: dict[str, Any]) -> None:
         """Write the inventory."""
@@ -69,20 +67,30 @@ class Folder:
         if "\n" in playbook:
             (self.path / "play.yml").write_text(playbook)
             playbook = str(self.path / "play.yml")
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}
-        environment |= {
-            "ANSIBLE_COLLECTIONS_PATH": str(self.path / "collections"),
-            "ANSIBLE_LOCAL_TEMP": str(self.path / "tmp"),
-            "ANSIBLE_NOCOLOR": "1",
-        }
-        command = [str(Path(sys.executable).parent / "ansible-playbook"), "-i", str(self.inventory), playbook, *options]
-        return Run(subprocess.run(command, cwd=self.path, env=environment, capture_output=True, text=True, check=False, timeout=120))
+        print(json.dumps([str(self.path), "-i", str(self.inventory), playbook, *options]), file=self._program.stdin, flush=True)
+        assert self._program.stdout
+        code = int(self._program.stdout.readline())
+        return Run(code, (self.path / "stdout").read_text() + (self.path / "stderr").read_text())
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Popen[str]]:
+    """ansible-playbook, with the collection where it looks for it."""
+    path = tmp_path_factory.mktemp("ansible")
+    collection = path / "collections" / "ansible_collections" / "gb10" / "cluster"
+    collection.parent.mkdir(parents=True)
+    collection.symlink_to(REPOSITORY)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}
+    environment |= {"ANSIBLE_COLLECTIONS_PATH": str(path / "collections"), "ANSIBLE_LOCAL_TEMP": str(path / "tmp"), "ANSIBLE_NOCOLOR": "1"}
+    command = [sys.executable, str(Path(__file__).with_name("warm_playbook.py"))]
+    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as started:
+        yield started
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Folder:
+def folder(tmp_path: Path, program: subprocess.Popen[str]) -> Folder:
     """An empty one."""
-    return Folder(tmp_path)
+    return Folder(tmp_path, program)
 
 
 OPTIONS = {
