@@ -33,12 +33,12 @@ FAR, NEAR = bytes.fromhex("03000000b5b5"), bytes.fromhex("0180c200000e")
 MAGIC = b"GB10\x01"
 SMALLEST, LARGEST = 60, 1514
 
-INTERVAL = 0.1
+INTERVAL = 0.05
 """Seconds between two calls on an interface."""
 QUIET = 3 * INTERVAL
-"""Seconds to go on calling after the last news, so that the others learn that they were heard."""
+"""Seconds to go on calling after the last news, so that the others learn that they were heard: what a busy node is late to read waits for it."""
 SETTLE = 2.0
-"""Seconds in which everybody behind a switch was heard: Linux lets frames out up to a second after a carrier came, then ten calls of each."""
+"""Seconds in which everybody behind a switch was heard: Linux lets frames out up to a second after a carrier came, then twenty calls of each."""
 NAMED = 3
 """How many neighbours a frame says it heard; three of the longest names fit, and the calls take turns."""
 MOST = 4096

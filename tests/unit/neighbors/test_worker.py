@@ -197,7 +197,7 @@ def test_nobody_finishes_before_all_have_begun() -> None:
     assert worker.finished([], 1000.0, 0.0, None, 20.0, 3.0) is False
 
 
-@pytest.mark.parametrize(("now", "finished"), [(10.29, False), (10.31, True)])
+@pytest.mark.parametrize(("now", "finished"), [(10.14, False), (10.16, True)])
 def test_a_node_that_has_heard_all_calls_on_until_they_know(now: float, finished: bool) -> None:
     complete = {**PLANNED, **CARRIER, **FULL, **KNOWN}
     assert worker.finished([listening(**complete, news_at=9.0)], now, 0.0, 10.0, 20.0, 3.0) is finished
