@@ -127,6 +127,7 @@ connectx:
               returned: always
               sample: [{address: 10.77.0.1, prefix: 24, family: inet, scope: global}]
             driver: {description: Driver, type: str, returned: always, sample: mlx5_core}
+            driver_version: {description: Its version or the kernel's release, type: str, returned: always, sample: 6.17.0-1014-nvidia}
             firmware: {description: Firmware version, type: str, returned: always, sample: 28.45.4028}
             psid: {description: Board identity of the firmware, type: str, returned: always, sample: NVD0000000087}
             speed_mbps: {description: Speed of the cable in 10^6 bit/s; both rails show it, type: int, returned: always, sample: 200000}

@@ -33,7 +33,8 @@ def slice_errors(ports: dict[str, Any], interfaces: dict[str, Any]) -> list[str]
 def _is_rail(rail: Any) -> bool:
     """Whether this is a rail of the plan with an IPv4 address."""
     try:
-        return rail["rail"] in (0, 1) and isinstance(rail["subnet"], int) and ipaddress.ip_interface(f"{rail['address']}/{rail['prefix']}").version == 4
+        address = ipaddress.ip_interface(f"{rail['address']}/{rail['prefix']}")
+        return rail["rail"] in (0, 1) and isinstance(rail["subnet"], int) and address.version == 4
     except (LookupError, TypeError, ValueError):
         return False
 

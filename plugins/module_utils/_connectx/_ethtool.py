@@ -67,11 +67,13 @@ def link(text: str) -> dict[str, Any]:
 
 
 def driver(text: str) -> dict[str, str | None]:
-    """``ethtool -i IF`` to ``{driver, firmware, psid}``: mlx5 writes ``firmware-version: 28.45.4028 (NVD0000000087)``."""
+    """``ethtool -i IF`` to ``{driver, driver_version, firmware, psid}``: mlx5 writes ``firmware-version: 28.45.4028 (NVD0000000087)``. The version
+    of a driver that comes with the kernel is the kernel's release."""
     pairs = _pairs(text)
     firmware = re.match(r"(\S+)(?: \((\S+)\))?$", pairs.get("firmware-version", ""))
     return {
         "driver": pairs.get("driver") or None,
+        "driver_version": pairs.get("version") or None,
         "firmware": firmware.group(1) if firmware else None,
         "psid": firmware.group(2) if firmware else None,
     }

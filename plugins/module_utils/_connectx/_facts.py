@@ -140,6 +140,7 @@ def _rail(machine: Machine, number: int, name: str, link: dict[str, Any], answer
         "master": link.get("master"),
         "addresses": addresses,
         "driver": driver["driver"],
+        "driver_version": driver["driver_version"],
         "firmware": driver["firmware"],
         "psid": driver["psid"],
         "speed_mbps": state["speed_mbps"],

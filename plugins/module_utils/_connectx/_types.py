@@ -101,6 +101,7 @@ class Rail(TypedDict):
     master: str | None
     addresses: list[Address]
     driver: str | None
+    driver_version: str | None
     firmware: str | None
     psid: str | None
     speed_mbps: int | None

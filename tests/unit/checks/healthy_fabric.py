@@ -31,7 +31,8 @@ def rail(node: int, number: int) -> dict[str, Any]:
         "rail": number, "interface": interface, "rdma": rdma, "mac": mac(node, number), "up": True, "carrier": True, "mtu": 9000,
         "max_mtu": 9978, "pci": {"address": address, "speed_gts": 32.0, "width": 4, "max_speed_gts": 32.0, "max_width": 4},
         "master": None, "addresses": [{"address": ipv4, "prefix": 24, "family": "inet", "scope": "global"}], "driver": "mlx5_core",
-        "firmware": "28.45.4028", "psid": "NVD0000000087", "speed_mbps": 200000, "lanes": 4, "link_detected": True, "link_reason": None,
+        "driver_version": "6.17.0-1014-nvidia", "firmware": "28.45.4028",
+        "psid": "NVD0000000087", "speed_mbps": 200000, "lanes": 4, "link_detected": True, "link_reason": None,
         "fec": {"configured": ["RS"], "active": ["RS"]}, "gids": [{"index": 3, "type": "RoCE v2", "gid": "", "ipv4": ipv4}], "gid_index": 3,
         "carrier_changes": 2, "carrier_down_count": 1, "counters": {}, "sysctl": {"arp_ignore": 1, "arp_announce": 2, "rp_filter": 2},
         "claims": [

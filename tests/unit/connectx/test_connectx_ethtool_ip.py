@@ -42,10 +42,10 @@ def test_link_of_odd_outputs(text: str, expected: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("driver: mlx5_core\nfirmware-version: 28.45.4028 (NVD0000000087)\n", ("mlx5_core", "28.45.4028", "NVD0000000087")),
-        ("driver: veth\nfirmware-version: \n", ("veth", None, None)),
-        ("driver: x\nfirmware-version: 1.2\n", ("x", "1.2", None)),
-        ("", (None, None, None)),
+        ("driver: mlx5_core\nfirmware-version: 28.45.4028 (NVD0000000087)\n", ("mlx5_core", None, "28.45.4028", "NVD0000000087")),
+        ("driver: veth\nversion: 1.0\nfirmware-version: \n", ("veth", "1.0", None, None)),
+        ("driver: x\nversion: \nfirmware-version: 1.2\n", ("x", None, "1.2", None)),
+        ("", (None, None, None, None)),
     ],
 )
 def test_driver(text: str, expected: tuple[str | None, ...]) -> None:

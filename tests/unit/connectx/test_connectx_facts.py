@@ -65,7 +65,7 @@ def test_one_rail_in_full(node: Any, configure: Configure) -> None:
         "mtu": 1500, "max_mtu": 9978,
         "pci": {"address": "0002:01:00.0", "speed_gts": 32.0, "width": 4, "max_speed_gts": 32.0, "max_width": 4},
         "addresses": [{"address": "10.77.1.1", "prefix": 24, "family": "inet", "scope": "global"}], "master": None, "gid_index": 3,
-        "driver": "mlx5_core", "firmware": "28.45.4028", "psid": "NVD0000000087", "speed_mbps": 200000, "lanes": 4,
+        "driver": "mlx5_core", "driver_version": "6.17.0-1014-nvidia", "firmware": "28.45.4028", "psid": "NVD0000000087", "speed_mbps": 200000, "lanes": 4,
         "link_detected": True, "link_reason": None, "fec": {"configured": ["Auto"], "active": ["RS"]},
         "carrier_changes": 2, "carrier_down_count": 1, "counters": {"port_rcv_data": 4003, "packet_seq_err": 0, "rx_discards_phy": 7},
         "sysctl": {"arp_ignore": 1, "arp_announce": 2, "rp_filter": 2}, "claims": [],
