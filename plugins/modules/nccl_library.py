@@ -65,6 +65,10 @@ options:
     description: Whether every program on the node gets this NCCL, by a file in C(/etc/ld.so.conf.d). Without effect for V(apt).
     type: bool
     default: true
+  wait:
+    description: Seconds to wait for another run that installs here before the state is read. It ends with that run.
+    type: int
+    default: 0
 author:
   - gb10.cluster maintainers (@gb10)
 """
@@ -151,6 +155,7 @@ def main() -> None:
             "path": {"type": "path"},
             "prefix": {"type": "path", "default": "/opt/gb10/nccl"},
             "loader": {"type": "bool", "default": True},
+            "wait": {"type": "int", "default": 0},
         },
         required_if=[("source", "path", ("path",))],
         supports_check_mode=True,

@@ -22,7 +22,7 @@ from ansible_collections.gb10.cluster.plugins.module_utils._nccl._wanted import 
 
 def ensure(wanted: Wanted, machine: Machine, check_mode: bool) -> dict[str, Any]:
     """Compare, change if need be, and prove; returns what the module returns. Raises NcclError or OSError."""
-    installing = _tree.progress(wanted.prefix)  # before the state is read: when nobody is at work, the state is what they left
+    installing = _tree.wait(wanted.prefix, wanted.wait)  # before the state is read: when nobody is at work, the state is what they left
     before = read(wanted, machine)
     after = target(wanted, before, machine)
     changed, proof = before != after, None

@@ -159,6 +159,14 @@ def progress(prefix: Path) -> dict[str, Any] | None:
         os.close(handle)
 
 
+def wait(prefix: Path, seconds: float) -> dict[str, Any] | None:
+    """:func:`progress` when nobody installs here any more, at most ``seconds`` later."""
+    end = time.monotonic() + seconds
+    while (now := progress(prefix)) and time.monotonic() < end:
+        time.sleep(0.1)
+    return now
+
+
 def _bytes(folder: Path) -> int:
     """How much lies in a folder that somebody else is filling or clearing, in bytes."""
     total = 0

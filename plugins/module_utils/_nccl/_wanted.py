@@ -25,6 +25,7 @@ class Wanted:
     sha256: str | None = None
     path: Path | None = None
     loader: bool = True
+    wait: float = 0
 
     @property
     def present(self) -> bool:

@@ -86,8 +86,9 @@ class Node:
         (self.root / "etc" / "ld.so.conf.d").mkdir(parents=True)
         (self.root / "usr" / "include").mkdir(parents=True)
         self.system.mkdir()
-        for version in ("2.28.9", "2.30.4", "2.30.7"):
-            make_wheel(self.index, version)
+        if not self.index.exists():
+            for version in ("2.28.9", "2.30.4", "2.30.7"):
+                make_wheel(self.index, version)
         self.machine = Machine(self.root / "etc" / "ld.so.conf.d" / "60-gb10-nccl.conf", self.root / "usr" / "include" / "nccl.h", self.run)
         self.commands: list[str] = []
         self.packages: dict[str, tuple[str, bool]] = {}
@@ -115,7 +116,7 @@ class Node:
                 return action(self, words, text)
         raise AssertionError(f"unexpected command: {text}")
 
-    def _pip_version(self, _words: list[str], _text: str) -> Result:
+    def _pip(self, _words: list[str], _text: str) -> Result:
         return Result((), 0 if self.has_pip else 1)
 
     def _ensurepip(self, _words: list[str], _text: str) -> Result:
@@ -175,7 +176,7 @@ class Node:
         return Result((), 0)
 
     _actions = {
-        "-m pip --version": _pip_version,
+        "import pip.__main__": _pip,
         "import ensurepip": _ensurepip,
         "-m venv": _venv,
         "-m pip download": _download,

@@ -199,6 +199,18 @@ def test_progress_is_told_while_another_run_installs_and_that_run_is_not_disturb
     assert go(node)["changed"] is True
 
 
+def test_another_run_is_waited_for_until_it_ends_and_not_longer_than_asked(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = [{"step": "unpack", "megabytes": number} for number in range(5)]
+    clock = [0.0]
+    monkeypatch.setattr(_tree.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(_tree.time, "sleep", lambda seconds: clock.append(clock.pop() + seconds))
+    monkeypatch.setattr(_tree, "progress", lambda prefix: looks[round(clock[0] * 10)] if clock[0] < 0.45 else None)
+    assert go(node, check_mode=True)["installing"] == looks[0]
+    assert go(node, check_mode=True, wait=0.2)["installing"] == looks[2]
+    assert go(node, check_mode=True, wait=5)["installing"] is None
+    assert clock[0] == pytest.approx(0.5)
+
+
 # -- a wheel file ------------------------------------------------------------------------------------------------------
 
 
