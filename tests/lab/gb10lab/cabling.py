@@ -102,7 +102,7 @@ def connect(lab: Lab, before: Rack | None, after: Rack) -> None:
     apply(lab, old, legs(lab.up, after, unmanaged(lab.up, after)), after)
 
 
-def describe(lab: Lab, held: Rack, node: Node, outlets: Mapping[str, Outlet]) -> dict[str, dict[str, Any]]:
+def describe(held: Rack, node: Node, outlets: Mapping[str, Outlet]) -> dict[str, dict[str, Any]]:
     """What is plugged into a node's ports, at the speed that the switch behind it gives."""
     modules: dict[str, dict[str, Any]] = dict(held.modules(node.name))
     for cable in held.cables:
@@ -117,7 +117,7 @@ def describe(lab: Lab, held: Rack, node: Node, outlets: Mapping[str, Outlet]) ->
 def settle(lab: Lab, before: Rack, after: Rack, tell: Callable[[Lab, Rack, Rack], None]) -> None:
     """Lead from one rack to the other: the memory of the modules, the carriers, then the kernels' words."""
     for node in () if lab.up.managed else lab.up.nodes:
-        card.write_description(lab.node_folder(node) / "hw", describe(lab, after, node, unmanaged(lab.up, after)), card.functions(node))
+        card.write_description(lab.node_folder(node) / "hw", describe(after, node, unmanaged(lab.up, after)), card.functions(node))
     connect(lab, before, after)
     tell(lab, before, after)
 

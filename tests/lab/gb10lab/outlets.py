@@ -61,9 +61,11 @@ def _between(cable: Cable, machines: Machines) -> bool:
 def plugs(held: Rack, machines: Machines, switch: str) -> dict[str, Plug]:
     """What is in every cage of a switch. A tail reaches a node at its own speed and at half of it, another switch at the speed that both are set to."""
     found: dict[str, tuple[Cable, set[int], list[int]]] = {}
+    ends: dict[str, int] = {}
     for leader, cable, other in ends_of(held, switch):
         cage, _dash, lane = leader.rpartition("-")
         _cable, speeds, tails = found.setdefault(cage, (cable, set(), []))
+        ends[cage] = ends.get(cage, 0) + 1
         full = cable.rated // 1000
         if other is not None and machine(other) in machines:
             speed = asked(machines[switch], cage, full)
@@ -73,7 +75,10 @@ def plugs(held: Rack, machines: Machines, switch: str) -> dict[str, Plug]:
         elif other is not None:
             speeds |= {full, HALF}
             tails.append(int(lane))
-    return {cage: Plug(media=cable.media, speeds=tuple(sorted(speeds)), tails=tuple(tails)) for cage, (cable, speeds, tails) in found.items()}
+    return {
+        cage: Plug(media=cable.media, speeds=tuple(sorted(speeds)), tails=tuple(tails), split=ends[cage] > 1)
+        for cage, (cable, speeds, tails) in found.items()
+    }
 
 
 def asked(switch: Machine, cage: str, full: int) -> int:

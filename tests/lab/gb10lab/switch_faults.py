@@ -101,7 +101,7 @@ def _disabled(target: Target, options: Options) -> Memory:
 
 
 def _slow(target: Target, options: Options) -> Memory:
-    return _set(target, [target.leg(options)], {"auto-negotiation": "no", "speed": "100G-baseCR4", "fec-mode": "fec91"})
+    return _set(target, [target.leg(options)], {"auto-negotiation": "no", "speed": "100G-baseCR2", "fec-mode": "auto"})
 
 
 def _negotiating(target: Target, options: Options) -> Memory:

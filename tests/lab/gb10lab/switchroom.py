@@ -106,7 +106,7 @@ class Room:
             given = outlets.outlets(self.lab.up, self.held, self.machines)
             wanted = cabling.legs(self.lab.up, self.held, given)
             for node in self.lab.up.nodes:
-                described = cabling.describe(self.lab, self.held, node, given)
+                described = cabling.describe(self.held, node, given)
                 if self._described.get(node.name) != described:
                     card.write_description(self.lab.node_folder(node) / "hw", described, card.functions(node))
                     self._described[node.name] = described

@@ -136,7 +136,7 @@ def link(leg: Leg, plug: Plug | None, is_dark: bool) -> Link:
 
 def _negotiated(leg: Leg, plug: Plug) -> int:
     """Speed that a whole cage negotiates, 0 for none: a split never does, and a QSFP56 cage not above 100G."""
-    if len(plug.tails) > 1:
+    if plug.split or len(plug.tails) > 1:
         return 0
     most = 100 if leg.leader.startswith(("qsfp56-", "qsfp28")) and not leg.leader.startswith("qsfp56-dd") else 400
     reachable = [speed for speed in (400, 100) if speed <= most and (speed in plug.speeds or (speed == 100 and 200 in plug.speeds))]

@@ -42,13 +42,15 @@ class Table:
 @dataclass(frozen=True)
 class Plug:
     """What is plugged into a cage: ``media`` copper or optical, ``speeds`` (Gb/s) that its tails and their hosts can do, ``tails`` the leading lanes
-    with something at the other end. ``host_trains``: whether that end comes up too; ``eeprom`` good or bad."""
+    with something at the other end. ``host_trains``: whether that end comes up too; ``eeprom`` good or bad; ``split``: a breakout, even where only
+    one of its tails leads anywhere."""
 
     media: str = "copper"
     speeds: tuple[int, ...] = (200,)
     tails: tuple[int, ...] = (1, 5)
     host_trains: bool = True
     eeprom: str = "good"
+    split: bool = False
 
 
 @dataclass

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
-from gb10lab.inventory import Cluster, cluster
+from gb10lab.inventory import Cluster, Switch, cluster
 from gb10lab.shell import LabError
 
 
@@ -43,7 +44,7 @@ TRIO = listing(["a", "b", "c"], fabric_topology="three_node_ring")
             listing(["a", "b"], fabric_topology="switched_fabric", fabric_cables=[{"switch": "s", "cage": "qsfp56-dd-1", "to": ["a.p0", "b.p0"]}]),
             None,
             [],
-            id="a switch's cables are not the lab's bridges",
+            id="cables from a switch that is no host of the inventory are left out",
         ),
         pytest.param(TRIO, "two_node_direct", [("a.p0", "b.p0")], id="another topology wins over the inventory's"),
     ],
@@ -51,6 +52,71 @@ TRIO = listing(["a", "b", "c"], fabric_topology="three_node_ring")
 def test_cables(given: dict[str, Any], topology: str | None, expected: list[tuple[str, str]]) -> None:
     """The cables of the cluster."""
     assert [cable.ends for cable in cluster(given, topology).cables] == expected
+
+
+def switched(cables: list[Any], **switches: dict[str, Any]) -> dict[str, Any]:
+    """What ``ansible-inventory --list`` says of four nodes and some switches."""
+    given = listing(["a", "b", "c", "d"], fabric_topology="switched_fabric", fabric_cables=cables)
+    given["gb10_switches"] = {"hosts": list(switches)}
+    given["_meta"]["hostvars"] |= switches
+    return given
+
+
+CRS812 = {"ansible_host": "192.168.10.2", "ansible_user": "admin", "fabric_switch_model": "CRS812"}
+PLAIN = {"fabric_switch_managed": False}
+
+
+@pytest.mark.parametrize(
+    ("cables", "expected"),
+    [
+        pytest.param(
+            [{"switch": "s", "cage": "qsfp56-dd-1", "breakout": "2x200G", "to": ["a.p0", "b.p0"]}],
+            [("s.qsfp56-dd-1-1", "a.p0", 200000), ("s.qsfp56-dd-1-5", "b.p0", 200000)],
+            id="the tails of a breakout, by the lane that leads",
+        ),
+        pytest.param(
+            [{"switch": "s", "cage": "qsfp56-dd-2", "breakout": "4x100G", "to": ["a.p0", None, "c.p0"]}],
+            [("s.qsfp56-dd-2-1", "a.p0", 100000), ("s.qsfp56-dd-2-3", None, 100000), ("s.qsfp56-dd-2-5", "c.p0", 100000),
+             ("s.qsfp56-dd-2-7", None, 100000)],
+            id="empty tails hang loose",
+        ),
+        pytest.param([{"switch": "s", "cage": "qsfp56-1", "to": ["a.p0"]}], [("s.qsfp56-1-1", "a.p0", 200000)], id="a whole cage"),
+        pytest.param(
+            [{"switch": "s", "cage": "qsfp56-dd-1", "to": ["a.p0"]}],
+            [("s.qsfp56-dd-1-1", "a.p0", 200000), ("s.qsfp56-dd-1-5", None, 200000)],
+            id="the fastest breakout for nodes where none is named",
+        ),
+        pytest.param(
+            [{"between": ["s.qsfp56-dd-2", "t.qsfp56-dd-2"], "mode": "1x400G"}],
+            [("s.qsfp56-dd-2-1", "t.qsfp56-dd-2-1", 400000)],
+            id="two switches",
+        ),
+        pytest.param(
+            [{"switch": "plain", "to": ["a.p0", "b.p0"], "speed": "100G"}],
+            [("plain.0-1", "a.p0", 100000), ("plain.0-2", "b.p0", 100000)],
+            id="a switch without cages",
+        ),
+        pytest.param([{"switch": "s", "cage": "qsfp56-dd-1", "to": ["e.p0", "b.p2"]}], [], id="ends that are no ports of nodes"),
+    ],
+)
+def test_cables_of_switches(cables: list[Any], expected: list[tuple[str, str | None, int]]) -> None:
+    """A cable for each tail: switch end, node end, Mb/s."""
+    found = cluster(switched(cables, s=CRS812, t=CRS812, plain=PLAIN)).cables
+    assert [(*cable.ends, cable.speed) for cable in found] == expected
+
+
+def test_switches_are_those_of_their_group() -> None:
+    """Managed ones with a model, an address and a user; the lab's own address is none of theirs."""
+    made = cluster(switched([], s={**CRS812, "ansible_host": "192.168.10.1"}, plain=PLAIN))
+    assert made.switches == (Switch("s", 1, True, "CRS812", "192.168.10.1", "admin"), Switch("plain", 2, False))
+    assert (made.managed, made.gateway) == (made.switches[:1], "192.168.10.2")
+
+
+def test_a_model_that_is_not_simulated_is_refused() -> None:
+    """In one line, with those that are."""
+    expected = "fabric_switch_model of s - expected CRS804, CRS812, CRS504, found CRS999. The lab simulates no other."
+    with pytest.raises(LabError, match=re.escape(expected)):
+        cluster(switched([], s={**CRS812, "fabric_switch_model": "CRS999"}))
 
 
 def test_nodes_alternate_between_the_two_network_managers() -> None:
@@ -126,5 +192,6 @@ def test_names_that_can_not_be(written: Any) -> None:
 
 def test_a_cluster_survives_its_state_file() -> None:
     """Saved and loaded, it is the same."""
-    given = cluster(listing(["a", "b"], fabric_topology="two_node_direct", fabric_interfaces=NAMES))
+    given = cluster(switched([{"switch": "s", "cage": "qsfp56-dd-1", "to": ["a.p0", None]}], s=CRS812, plain=PLAIN))
+    assert given.switches and given.cables
     assert Cluster.from_json(json.loads(json.dumps(given.to_json()))) == given

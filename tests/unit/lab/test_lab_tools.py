@@ -52,7 +52,12 @@ def test_settings_of_other_links(change: dict[str, Any], expected: dict[str, Any
 def test_driver() -> None:
     """Firmware and PSID in mlx5's form."""
     state = {"kernel": "6.17.0", "firmware": card.FIRMWARE, "psid": card.PSID, "bdf": "0000:01:00.0"}
-    assert _ethtool.driver(ethtool.driver(state)) == {"driver": "mlx5_core", "firmware": "28.45.4028", "psid": "NVD0000000087"}
+    assert _ethtool.driver(ethtool.driver(state)) == {
+        "driver": "mlx5_core",
+        "driver_version": "6.17.0",
+        "firmware": "28.45.4028",
+        "psid": "NVD0000000087",
+    }
 
 
 def test_module() -> None:
