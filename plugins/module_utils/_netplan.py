@@ -12,11 +12,9 @@ import re
 from collections.abc import Iterable, Set
 
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._names import MARKER, connection_uuid
+from ansible_collections.gb10.cluster.plugins.module_utils._connectx._sources import NETPLAN_FOLDERS
 from ansible_collections.gb10.cluster.plugins.module_utils._link._rail import Rail
 from ansible_collections.gb10.cluster.plugins.module_utils._rollback import Machine, Meta
-
-SOURCES = ("/lib/netplan", "/etc/netplan", "/run/netplan")
-"""Where netplan reads ``*.yaml``; a later folder shadows files of the same name, later names win."""
 
 GENERATORS = ("/usr/libexec/netplan/generate", "/usr/lib/netplan/generate", "/lib/netplan/generate")
 """The program behind ``netplan generate``. That command itself also reloads systemd, even with ``--root-dir``; this runs the generators, and
@@ -77,7 +75,7 @@ def generator(machine: Machine) -> str:
 def render(machine: Machine, changes: dict[str, bytes | None]) -> tuple[dict[str, str], str]:
     """What netplan makes of its sources after ``changes`` (path to new content, None for removed): ``({path: text}, complaint)``."""
     with machine.scratch() as root:
-        for folder in SOURCES:
+        for folder in NETPLAN_FOLDERS:
             sources = {f"{folder}/{name}": machine.read(f"{folder}/{name}") for name in machine.names(folder) if name.endswith(".yaml")}
             sources.update({path: content for path, content in changes.items() if os.path.dirname(path) == folder})
             for path, content in sources.items():

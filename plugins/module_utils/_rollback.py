@@ -34,6 +34,8 @@ SETTLE = 8.0
 PATIENCE = 35.0
 """Seconds that a module which holds the lock gets to end its step: a little more than a command of its may take."""
 DEFAULT_MTU = 1500
+RAIL_SYSCTL = {"arp_ignore": "1", "arp_announce": "2"}
+"""Both rails hear every broadcast on their cable: each answers and announces its own address only."""
 ROUNDS = 5
 """How often what is left is put right by hand: one step may bring the next (enabling IPv6 makes the kernel add an address)."""
 
@@ -307,7 +309,7 @@ def forget(machine: Machine, live: dict[str, Any]) -> None:
     for interface in [name for name in live if name in present]:
         if present[interface]["mtu"] != DEFAULT_MTU:
             machine.run(["ip", "link", "set", "dev", interface, "mtu", str(DEFAULT_MTU)])
-        for key in ("arp_ignore", "arp_announce"):
+        for key in RAIL_SYSCTL:
             default = machine.peek(f"/proc/sys/net/ipv4/conf/default/{key}")
             machine.poke(f"/proc/sys/net/ipv4/conf/{interface}/{key}", (default or b"0").decode().strip())
 

@@ -107,9 +107,19 @@ def terse(text: str) -> list[list[str]]:
 
 def network_files(text: str) -> dict[str, str]:
     """``networkctl list --json=short`` to the ``.network`` file that networkd applies, by interface; absent for unmanaged ones."""
+    return {item["Name"]: item["NetworkFile"] for item in _networkd_links(text) if item.get("NetworkFile")}
+
+
+def managed_by_networkd(text: str) -> set[str]:
+    """``networkctl list --json=short`` to the interfaces that networkd configures."""
+    return {item["Name"] for item in _networkd_links(text) if item.get("AdministrativeState") != "unmanaged"}
+
+
+def _networkd_links(text: str) -> list[dict[str, Any]]:
+    """The objects of ``networkctl list --json=short``; anything else is an empty list."""
     try:
         listing = json.loads(text or "{}")
     except ValueError:
-        return {}
-    found = listing.get("Interfaces", []) if isinstance(listing, dict) else []
-    return {item["Name"]: item["NetworkFile"] for item in found if item.get("Name") and item.get("NetworkFile")}
+        return []
+    found = listing.get("Interfaces") if isinstance(listing, dict) else None
+    return [item for item in found if isinstance(item, dict) and item.get("Name")] if isinstance(found, list) else []

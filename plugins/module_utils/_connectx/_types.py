@@ -29,17 +29,6 @@ class PlannedPort(TypedDict):
     rails: list[PlannedRail]
 
 
-class Slice(TypedDict, total=False):
-    """A node's part of the plan: ``fabric_plan.nodes[NAME]``. ``interfaces`` maps a port to its two renamed devices, rail 0 first."""
-
-    id: int
-    mtu: int
-    ipv6_link_local: bool
-    interfaces: dict[str, list[str]]
-    ports: dict[str, PlannedPort]
-    nccl: dict[str, Any]
-
-
 class Pci(TypedDict):
     """The PCIe link of one function, as trained and as it could be. Healthy: 32.0 GT/s, width 4."""
 

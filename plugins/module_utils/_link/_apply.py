@@ -41,7 +41,7 @@ def make(machine: Machine, change: Change, run_id: str) -> None:
         if rail.interface in change.act and not rail.link_local:
             # an address that NetworkManager's automatic profile made outlives the profile
             machine.run(["ip", "-6", "address", "flush", "dev", rail.interface])
-        for name, value in _live.RAIL_SYSCTL.items():
+        for name, value in _rollback.RAIL_SYSCTL.items():
             machine.poke(f"/proc/sys/net/ipv4/conf/{rail.interface}/{name}", value)
 
 

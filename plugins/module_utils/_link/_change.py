@@ -19,7 +19,7 @@ from ansible_collections.gb10.cluster.plugins.module_utils._link._arming import 
 from ansible_collections.gb10.cluster.plugins.module_utils._link._rail import Rail
 from ansible_collections.gb10.cluster.plugins.module_utils._link._live import State
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
-from ansible_collections.gb10.cluster.plugins.module_utils._rollback import Machine, Meta, addresses
+from ansible_collections.gb10.cluster.plugins.module_utils._rollback import RAIL_SYSCTL, Machine, Meta, addresses
 
 Content = Optional[tuple[bytes, Meta]]
 """New content of a file with its attributes (mtime 0 is now); None removes it."""
@@ -119,10 +119,10 @@ def _strays(connectx: Connectx, rails: list[Rail]) -> set[str]:
 def _rails_part(change: Change) -> None:
     """Which rails have to be renewed, and on which only kernel settings are wrong."""
     differing = {rail.interface: _live.differences(rail, state) for rail in change.rails if (state := change.states[rail.interface])}
-    renewed = {name for name, found in differing.items() if found.keys() - _live.RAIL_SYSCTL.keys()}
+    renewed = {name for name, found in differing.items() if found.keys() - RAIL_SYSCTL.keys()}
     renewed |= {name for name in differing if _desired.keyfile_path(name) in change.files}
     change.act = sorted(renewed)
-    change.settings = sorted(name for name, found in differing.items() if found.keys() & _live.RAIL_SYSCTL.keys())
+    change.settings = sorted(name for name, found in differing.items() if found.keys() & RAIL_SYSCTL.keys())
 
 
 def _claims(machine: Machine, foreign: list[tuple[Rail, Claim]], names: list[str], takeover: bool) -> list[str]:

@@ -12,6 +12,7 @@ from ansible_collections.gb10.cluster.plugins.module_utils._connectx import _nam
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._types import Connectx, PlannedPort
 from ansible_collections.gb10.cluster.plugins.module_utils._link._rail import Rail
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
+from ansible_collections.gb10.cluster.plugins.module_utils._rollback import RAIL_SYSCTL
 
 MODULES = ("ib_uverbs", "rdma_ucm")
 RAILS = (0, 1)
@@ -62,7 +63,7 @@ def _owner(connectx: Connectx, interface: str) -> str:
 def files(rails: list[Rail], backend: str) -> dict[str, tuple[str, int]]:
     """Our files for these rails: ``{path: (text, mode)}``, the same text on every run."""
     interfaces = sorted(rail.interface for rail in rails)
-    sysctl = [f"net/ipv4/conf/{name}/{key} = {value}" for name in interfaces for key, value in (("arp_ignore", 1), ("arp_announce", 2))]
+    sysctl = [f"net/ipv4/conf/{name}/{key} = {value}" for name in interfaces for key, value in RAIL_SYSCTL.items()]
     limits = [f"{who} {kind} memlock unlimited" for who in ("*", "root") for kind in ("soft", "hard")]
     wanted = {
         _names.SYSCTL_FILE: (_lines(sysctl), 0o644),

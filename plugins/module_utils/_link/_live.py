@@ -6,17 +6,13 @@
 from __future__ import annotations
 
 import ipaddress
-import json
-import re
 from collections.abc import Iterable
 from typing import Any, TypedDict
 
+from ansible_collections.gb10.cluster.plugins.module_utils._connectx import _sources, _text
 from ansible_collections.gb10.cluster.plugins.module_utils._link import _routes
 from ansible_collections.gb10.cluster.plugins.module_utils._link._rail import Rail
-from ansible_collections.gb10.cluster.plugins.module_utils._rollback import Machine, addresses
-
-RAIL_SYSCTL = {"arp_ignore": "1", "arp_announce": "2"}
-"""Both rails hear every broadcast on their cable: each answers and announces its own address only."""
+from ansible_collections.gb10.cluster.plugins.module_utils._rollback import RAIL_SYSCTL, Machine, addresses
 
 _KEPT_SYSCTL = (*(f"net/ipv4/conf/{{}}/{name}" for name in RAIL_SYSCTL), "net/ipv6/conf/{}/addr_gen_mode", "net/ipv6/conf/{}/disable_ipv6")
 
@@ -80,12 +76,8 @@ def _sysctl(machine: Machine, name: str) -> dict[str, str]:
 
 def _networkd(machine: Machine) -> set[str]:
     """Interfaces that networkd configures; empty where it does not run."""
-    done = machine.run(["networkctl", "list", "--json=short"])
-    try:
-        rows = json.loads(done.out).get("Interfaces", []) if done.rc == 0 else []
-    except ValueError:
-        rows = []
-    return {row["Name"] for row in rows if row.get("AdministrativeState") != "unmanaged"}
+    done = machine.run(_sources.NETWORKCTL)
+    return _text.managed_by_networkd(done.out) if done.rc == 0 else set()
 
 
 def _networkmanager(machine: Machine) -> dict[str, tuple[str, str | None, str | None]] | None:
@@ -95,9 +87,8 @@ def _networkmanager(machine: Machine) -> dict[str, tuple[str, str | None, str | 
 
 
 def parse_devices(text: str) -> dict[str, tuple[str, str | None, str | None]]:
-    """Read ``nmcli -t -f DEVICE,STATE,CON-UUID,CONNECTION device status``, where a backslash protects colons inside a value."""
-    rows = [[re.sub(r"\\(.)", r"\1", cell) for cell in re.split(r"(?<!\\):", line)] for line in text.splitlines() if line]
-    return {row[0]: (row[1], row[2] or None, row[3] or None) for row in rows if len(row) == 4}
+    """Read ``nmcli -t -f DEVICE,STATE,CON-UUID,CONNECTION device status``."""
+    return {row[0]: (row[1], row[2] or None, row[3] or None) for row in _text.terse(text) if len(row) == 4}
 
 
 def differences(rail: Rail, state: State) -> dict[str, tuple[Any, Any]]:

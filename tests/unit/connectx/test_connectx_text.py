@@ -134,6 +134,11 @@ def test_network_files_of_a_real_machine(fixtures: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("text", ["", "systemd-networkd is not running", "[]"])
-def test_no_network_files(text: str) -> None:
-    assert _text.network_files(text) == {}
+def test_interfaces_that_networkd_configures(fixtures: Path) -> None:
+    text = (fixtures / "connectx" / "networkctl-list-systemd257.json").read_text()
+    assert _text.managed_by_networkd(text) == {"enP7s7", "enp1s0f0np0", "enp1s0f1np1"}
+
+
+@pytest.mark.parametrize("text", ["", "systemd-networkd is not running", "[]", "null", '{"Interfaces": null}', '{"Interfaces": [5, {"Index": 1}]}'])
+def test_nothing_of_networkd(text: str) -> None:
+    assert (_text.network_files(text), _text.managed_by_networkd(text)) == ({}, set())
