@@ -76,12 +76,12 @@ BREACHES = [
         {path: text for path, text in ROLE.items() if "README" not in path},
         ["roles/nccl - expected README.md, found no such file. Add it."],
     ),
-    (house.tests_that_test, {"tests/unit/a/test_b.py": "def test_c():\n    assert 1"}, []),
+    (house.tests_that_test, {"tests/unit/a/test_b.py": "def test_c():\n    assert 1\ndef test_d():\n    with pytest.raises(E):\n        f()"}, []),
     (
         house.tests_that_test,
-        {"tests/unit/a/test_b.py": "def test_c():\n    '''Says much.'''\n    pass", "tests/unit/test_d.py": "x = 1"},
+        {"tests/unit/a/test_b.py": "def test_c():\n    '''Says much.'''\n    call(it)", "tests/unit/test_d.py": "x = 1"},
         [
-            "tests/unit/a/test_b.py:1 - expected test_c to test something, found an empty body. Write it, or delete it.",
+            "tests/unit/a/test_b.py:1 - expected test_c to assert something, found no assertion. Write one, or delete the test.",
             "tests/unit/test_d.py - expected tests, found none. Write one, or delete the file.",
         ],
     ),
