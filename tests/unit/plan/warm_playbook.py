@@ -9,16 +9,18 @@ is one run in that folder, which then holds what it printed in ``stdout`` and ``
 
 from __future__ import annotations
 
-import importlib
+import gc
 import json
 import os
 import signal
 import sys
+import warnings
 
 from ansible.cli.playbook import PlaybookCLI
+from ansible.plugins import loader
 
-LOADED = ("callback.default", "connection.local", "filter.core", "inventory.yaml", "strategy.linear", "test.core")
-"""Plugins that every run loads."""
+KINDS = ("action", "cache", "callback", "connection", "filter", "inventory", "lookup", "strategy", "test", "vars")
+"""Kinds of plugins that a run loads."""
 
 SECONDS = 120
 """After which a run counts as stuck."""
@@ -35,8 +37,12 @@ def run(folder: str, *arguments: str) -> None:
 
 def main() -> None:
     """Serve until stdin ends."""
-    for name in LOADED:
-        importlib.import_module(f"ansible.plugins.{name}")
+    warnings.filterwarnings("ignore", "AnsibleCollectionFinder has already been configured")
+    loader.init_plugin_loader()
+    for kind in KINDS:
+        for _plugin in getattr(loader, f"{kind}_loader").all(class_only=True):
+            pass
+    gc.freeze()
     for line in sys.stdin:
         child = os.fork()
         if not child:
