@@ -211,8 +211,8 @@ FAULTS: dict[str, Fault] = {
     **_at_a_switch("new-password-screen", "a screen comes instead of a prompt", screen="new-password"),
     **_at_a_switch("no-write-permission", "the users of the switch may only read"),
     **_at_a_switch("safe-mode-held", "somebody else holds safe mode, for some seconds or until it is cleared (0)", user="anna", seconds="0"),
-    **_at_a_switch("drop-at", "the connection goes at the Kth line that is typed from now on, which is still carried out or not", line="1", after="no"),
-    **_at_a_switch("prompt-noise", "log lines in the output, late lines, a prompt before the answer; echo: repaint, double or letters", echo="double"),
+    **_at_a_switch("drop-at", "the connection goes at the Kth line typed from now on, which is still carried out or not", line="1", after="no"),
+    **_at_a_switch("prompt-noise", "log lines in the output, late lines, an early prompt; echo: repaint, double or letters", echo="double"),
     **_at_a_switch("slow-switch", "output comes in small pieces with a pause before each", pieces="400", seconds="0.05"),
     "slow-management": Fault("the node's management network is slow", _crawl, _run_again, {"rate": "40mbit"}),
 }

@@ -59,7 +59,7 @@ def _between(cable: Cable, machines: Machines) -> bool:
 
 
 def plugs(held: Rack, machines: Machines, switch: str) -> dict[str, Plug]:
-    """What is in every cage of a switch. A tail reaches a node at its own speed and at half of it, another switch at the speed that both are set to."""
+    """What is in every cage of a switch. A tail reaches a node at its own speed and at 100G, another switch at the speed that both are set to."""
     found: dict[str, tuple[Cable, set[int], list[int]]] = {}
     ends: dict[str, int] = {}
     for leader, cable, other in ends_of(held, switch):

@@ -40,6 +40,8 @@ def up(machines: dict[str, Machine], made: Rack) -> dict[str, str | None]:
 ALL = {"n1p0r0": "s2-bridge", "n2p0r0": "s2-bridge", "n3p0r0": "s2-bridge", "n1p1r0": "s3-plain"}
 #: Without the cable between the switches.
 APART = ALL | {"n1p0r0": "s1-bridge", "n2p0r0": "s1-bridge"}
+LONG = "a-very-long-name"
+MEMBER, TRUNK = (f"/interface/bridge/port set [find interface=qsfp56-dd-{lane}]" for lane in ("1-5", "2-1"))
 SWAP = ("swapped-tails", "a", {"ends": "b.p0,c.p0"})
 
 
@@ -49,17 +51,17 @@ SWAP = ("swapped-tails", "a", {"ends": "b.p0,c.p0"})
         pytest.param({}, [], ALL, id="all nodes behind both switches in one bridge"),
         pytest.param({"west": ["/interface/ethernet set qsfp56-dd-1-2 disabled=yes"]}, [], {k: v for k, v in ALL.items() if k != "n1p0r0"},
                      id="a lane is missing"),
-        pytest.param({"west": ["/interface/bridge/port set [find interface=qsfp56-dd-1-5] disabled=yes"]}, [], ALL | {"n2p0r0": None},
+        pytest.param({"west": [f"{MEMBER} disabled=yes"]}, [], ALL | {"n2p0r0": None},
                      id="carrier and nobody to talk to"),
-        pytest.param({"west": ["/interface/bridge add name=a-very-long-name", "/interface/bridge/port set [find interface=qsfp56-dd-1-5] bridge=a-very-long-name"]},
-                     [], ALL | {"n2p0r0": outlets.bridge_name(1, "a-very-long-name")}, id="a second bridge"),
+        pytest.param({"west": [f"/interface/bridge add name={LONG}", f"{MEMBER} bridge={LONG}"]}, [], ALL | {"n2p0r0": outlets.bridge_name(1, LONG)},
+                     id="a second bridge"),
         pytest.param({"west": ["/interface/ethernet set qsfp56-dd-2-1 speed=200G-baseCR4"]}, [], APART, id="the two switches at different speeds"),
-        pytest.param({"east": ["/interface/bridge/port set [find interface=qsfp56-dd-2-1] disabled=yes"]}, [], APART, id="trunk in no bridge"),
-        pytest.param({name: ["/interface/bridge/port set [find interface=qsfp56-dd-2-1] path-cost=200000000"] for name in ("west", "east")}, [], APART,
+        pytest.param({"east": [f"{TRUNK} disabled=yes"]}, [], APART, id="trunk in no bridge"),
+        pytest.param({name: [f"{TRUNK} path-cost=200000000"] for name in ("west", "east")}, [], APART,
                      id="the way over management is cheaper"),
         pytest.param({}, [("powered-off", "b", {})], {k: v for k, v in ALL.items() if k != "n2p0r0"}, id="a node without power"),
         pytest.param({}, [("cable-unplugged", "a", {"cable": "4"})], APART, id="the cable between them pulled"),
-        pytest.param({"west": ["/interface/bridge/port set [find interface=qsfp56-dd-2-1] disabled=yes"]}, [SWAP],
+        pytest.param({"west": [f"{TRUNK} disabled=yes"]}, [SWAP],
                      APART | {"n2p0r0": "s2-bridge", "n3p0r0": "s1-bridge"}, id="tails exchanged between switches"),
         pytest.param({}, [("moved-tail", "a", {"end": "a.p0", "leg": "east.qsfp56-dd-1-5", "speed": "200G"})], ALL, id="a node on the loose tail"),
         pytest.param({}, [("moved-tail", "a", {"end": "a.p0", "leg": "east.qsfp56-2-3", "speed": "100G"})],

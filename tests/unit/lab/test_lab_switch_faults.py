@@ -91,11 +91,18 @@ def test_every_fault_of_the_switches_is_in_the_table_and_the_other_way_round() -
     ("name", "typed", "kept"),
     [
         pytest.param("l2mtu-1584", f"/interface/ethernet set {LEG} l2mtu=9500", lambda it: leg(it.machine).mtu == 9500, id="a larger L2 MTU"),
-        pytest.param("second-bridge", f"/interface/bridge/port set [find interface={LEG}] bridge=bridge", lambda it: leg(it.machine).offloaded, id="moved back"),
-        pytest.param("interswitch-blocked", "/interface/bridge/port set [find interface=qsfp56-dd-2-1] path-cost=10", lambda it: cost(it.machine) == 10,
-                     id="made cheap"),
-        pytest.param("lanes-disabled", "/interface/ethernet set qsfp56-dd-1-2,qsfp56-dd-1-3,qsfp56-dd-1-4 disabled=no", lambda it: leg(it.machine).up,
-                     id="enabled"),
+        pytest.param(
+            "second-bridge", f"/interface/bridge/port set [find interface={LEG}] bridge=bridge", lambda it: leg(it.machine).offloaded, id="moved back"
+        ),
+        pytest.param(
+            "interswitch-blocked",
+            "/interface/bridge/port set [find interface=qsfp56-dd-2-1] path-cost=10",
+            lambda it: cost(it.machine) == 10,
+            id="cheap",
+        ),
+        pytest.param(
+            "lanes-disabled", "/interface/ethernet set qsfp56-dd-1-2,qsfp56-dd-1-3,qsfp56-dd-1-4 disabled=no", lambda it: leg(it.machine).up, id="on"
+        ),
     ],
 )
 def test_what_was_mended_in_between_stays(name: str, typed: str, kept: Any) -> None:
@@ -114,7 +121,7 @@ def test_what_was_mended_in_between_stays(name: str, typed: str, kept: Any) -> N
         pytest.param("leg-100g", {"leg": "qsfp56-2-1"}, "--option leg - expected one of qsfp56-dd-1-1", id="a leg without a cable"),
         pytest.param("new-password-screen", {"screen": "blue"}, "--option screen - expected license, unlicensed", id="no such screen"),
         pytest.param("drop-at", {"line": "0"}, "--option line - expected a number from 1, found 0", id="no line"),
-        pytest.param("second-bridge", {"bridge": "bridge"}, "expected that the switch takes it, found: failure: already have", id="what the switch refuses"),
+        pytest.param("second-bridge", {"bridge": "bridge"}, "the switch takes it, found: failure: already have", id="what the switch refuses"),
     ],
 )
 def test_refusals(name: str, given: dict[str, str], words: str) -> None:

@@ -236,7 +236,9 @@ def test_qos_as_the_collection_writes_and_reads_it(run: Run, steps: list[Live], 
             '{"dscp_prio":[[26,3],[48,6]]}\n',
             id="a map in the order of the DSCPs",
         ),
-        pytest.param(["dcb app add dev enp1s0f0np0 dscp-prio 26:3", "dcb app flush dev enp1s0f0np0", "dcb -j app show dev enp1s0f0np0"], "{}\n", id="flush"),
+        pytest.param(
+            ["dcb app add dev enp1s0f0np0 dscp-prio 26:3", "dcb app flush dev enp1s0f0np0", "dcb -j app show dev enp1s0f0np0"], "{}\n", id="flush"
+        ),
         pytest.param(
             ["dcb pfc set dev enp1s0f0np0 prio-pfc all:on 0:off", "dcb pfc show dev enp1s0f0np0"],
             "pfc-cap 8 macsec-bypass off delay 0\nprio-pfc 0:off 1:on 2:on 3:on 4:on 5:on 6:on 7:on\n",
