@@ -52,7 +52,9 @@ options:
     description: The wheel for O(source=file). Only needed when it has to be unpacked.
     type: path
   sha256:
-    description: What the wheel must hash to, in hex. A version that was unpacked from another wheel is replaced.
+    description:
+      - What the wheel must hash to, in hex. A version that was unpacked from another wheel is replaced.
+      - Without it a wheel of the default O(version) must be the one that pypi.org has. For another version nothing is known, which is a warning.
     type: str
   path:
     description: A folder with C(lib/libnccl.so.2) and C(include/nccl.h), for O(source=path).
@@ -168,6 +170,8 @@ def main() -> None:
         module.fail_json(msg=str(error))
     except OSError as error:
         module.fail_json(msg=str(of_system(error, module.params["prefix"])))
+    for warning in result.pop("warnings"):
+        module.warn(warning)
     module.exit_json(**result)
 
 

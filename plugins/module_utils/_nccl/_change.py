@@ -26,7 +26,9 @@ def ensure(wanted: Wanted, machine: Machine, check_mode: bool) -> dict[str, Any]
     before = read(wanted, machine)
     after = target(wanted, before, machine)
     changed, proof = before != after, None
-    result = {"changed": changed, "installed": not changed, "installing": installing, "diff": {"before": before, "after": after}}
+    result: dict[str, Any] = {"changed": changed, "installed": not changed, "installing": installing, "diff": {"before": before, "after": after}}
+    unknown = after["versions"] != before["versions"] and not _wheel.expected_sum(wanted.version, wanted.sha256)
+    result["warnings"] = [_wheel.without_sum(wanted.version)] if wanted.unpacked and unknown else []
     if not wanted.present:
         if changed and not check_mode:
             remove(wanted, machine)
@@ -90,7 +92,7 @@ def _unpack(wanted: Wanted, machine: Machine, scratch: Path, undo: ExitStack) ->
     tree = scratch / "tree"
     tree.mkdir()
     tree.chmod(0o755)
-    _wheel.unpack(wheel, tree, wanted.version, wanted.sha256)
+    _wheel.unpack(wheel, tree, wanted.version, _wheel.expected_sum(wanted.version, wanted.sha256))
     _tree.seal(tree, wanted.version, digest(wheel))
     prove_tree(tree, wanted, machine)
     _tree.place(tree, wanted.root, undo)

@@ -8,23 +8,32 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import platform
+import re
 import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from ansible_collections.gb10.cluster.plugins.module_utils._command import Result
-from ansible_collections.gb10.cluster.plugins.module_utils._nccl import _tree
+from ansible_collections.gb10.cluster.plugins.module_utils._nccl import _tree, _wheel
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._build import version_code
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._change import ensure
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._failure import NcclError, of_system
 from ansible_collections.gb10.cluster.plugins.module_utils._records import Damaged
+from ansible_collections.gb10.cluster.plugins.modules import nccl_library
 
 from .conftest import HEADER, LIBRARY, Node, header_text, library_bytes, make_wheel, snapshot
 
+SUMS = dict(_wheel.SUMS)
 SUM = hashlib.sha256(library_bytes("2.30.7")).hexdigest()[:16]
+NO_SUM = (
+    f"wheel of NCCL 2.30.7 - expected a SHA-256 to compare it with, found none for {platform.machine()}. "
+    "Give its sum as sha256 (nccl_wheel_sha256 of the role); until then the index, or whoever handed it over, is trusted."
+)
 
 
 def go(node: Node, check_mode: bool = False, **options: object) -> dict[str, Any]:
@@ -61,6 +70,7 @@ def test_the_first_run_puts_everything_in_place_and_says_what_it_is(node: Node) 
         "installed": False,
         "installing": None,
         "diff": result["diff"],
+        "warnings": [NO_SUM],
         "source": "wheel",
         "version": "2.30.7",
         "version_code": 23007,
@@ -324,8 +334,34 @@ def test_a_wheel_of_another_version_or_package_is_refused(node: Node, tmp_path: 
 def test_a_wrong_sum_is_refused(node: Node, tmp_path: Path) -> None:
     wheel = make_wheel(tmp_path / "stick")
     total = hashlib.sha256(wheel.read_bytes()).hexdigest()
-    text = refused(node, source="file", wheel=wheel, sha256="ab" * 32)
-    assert text == f"SHA-256 of {NAME} - expected {'ab' * 32}, found {total}. Fetch the wheel again, or correct the sum."
+    text = refused(node, source="file", wheel=wheel, sha256="AB" * 32)
+    assert text == f"SHA-256 of {NAME} - expected {'ab' * 32}, found {total}. Fetch the wheel again, or say with sha256 that this one is meant."
+
+
+@pytest.mark.parametrize("source", ["wheel", "file"])
+def test_the_wheel_of_a_known_version_must_be_the_known_one(node: Node, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
+    wheel = node.index / NAME
+    total = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    options: dict[str, Any] = {"source": source, "wheel": wheel if source == "file" else None}
+    monkeypatch.setattr(_wheel, "SUMS", {("2.30.7", platform.machine()): "ab" * 32})
+    text = refused(node, **options)
+    assert text == f"SHA-256 of {NAME} - expected {'ab' * 32}, found {total}. Fetch the wheel again, or say with sha256 that this one is meant."
+    assert go(node, sha256=total, **options)["warnings"] == []
+    go(node, state="absent")
+    monkeypatch.setattr(_wheel, "SUMS", {("2.30.7", platform.machine()): total})
+    assert go(node, **options)["warnings"] == []
+
+
+def test_a_wheel_that_can_not_be_compared_is_told_when_it_is_fetched(node: Node) -> None:
+    told = [go(node, check_mode=True)["warnings"], go(node)["warnings"], go(node)["warnings"], go(node, state="absent")["warnings"]]
+    assert told == [[NO_SUM], [NO_SUM], [], []]
+    assert go(node, source="apt")["warnings"] == []
+
+
+def test_the_default_version_is_known_for_both_architectures() -> None:
+    default = yaml.safe_load(nccl_library.DOCUMENTATION)["options"]["version"]["default"]
+    assert {architecture for version, architecture in SUMS if version == default} == {"aarch64", "x86_64"}
+    assert all(re.fullmatch("[0-9a-f]{64}", value) for value in SUMS.values())
 
 
 # -- refusals ----------------------------------------------------------------------------------------------------------
