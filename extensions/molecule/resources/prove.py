@@ -7,8 +7,9 @@ A row puts faults in, runs playbooks one after the other, compares what they say
 and mends the faults:
 
 ``{title, lab: [words of lab.py], faults: [words of lab.py fault], runs: [run], snapshot: NAME, same_as: NAME, but: [key]}``, and a run is
-``{playbook, arguments: [], rc: 0, says: [text], changed: {node: count}, untouched: bool, killed_when: {node, file}, follow: bool}``.
-``killed_when`` kills ansible-playbook itself as soon as the node has the file. ``follow`` does at the cables what the run said, word by word.
+``{playbook, inventories: [], arguments: [], rc: 0, says: [text], changed: {node: count}, untouched: bool, killed_when: {node, file}, follow: bool}``.
+``inventories`` takes the place of the scenario's. ``killed_when`` kills ansible-playbook itself as soon as the node has the file.
+``follow`` does at the cables what the run said, word by word.
 
 ``untouched`` compares every node before and after the run, down to file times and carrier changes. ``snapshot`` keeps the nodes' state after
 the row under a name; ``same_as`` expects the files (without times), addresses and MTUs that were kept under a name, ``but`` for what has one of these keys.
@@ -38,6 +39,10 @@ LAB = [sys.executable, str(PROJECT / "tests/lab/lab.py")]
 RECAP = re.compile(r"^(\S+)\s+: ok=\d+\s+changed=(\d+)", re.MULTILINE)
 SETTLING = 120
 """Seconds; NetworkManager needs a few, a node that is gone for good would need for ever."""
+ADVICE = re.compile(
+    r"(?:Do this in order|Or keep the plan): (?P<steps>.+?)\.|(?P<one>\S+ p\d) and (?P<other>\S+ p\d) - expected a cable between them, .+? Plug a cable"
+)
+"""What a run tells the person at the rack."""
 FLEETING = ("mtime_ns", "carrier_changes")
 """What a snapshot counts or dates."""
 
@@ -129,7 +134,10 @@ def play(run: dict[str, Any], inventories: list[Path]) -> None:
     if wrong:
         raise Refuted("\n".join([output, *wrong]))
     if run.get("follow"):
-        lab("follow", re.search(r"Do this in order: (.+?)\.", output)[1])  # type: ignore[index]
+        advice = ADVICE.search(output)
+        if advice is None:
+            raise Refuted(f"{output}\ndoes not say what to do at the cables")
+        lab("follow", advice["steps"] or f"plug a cable between {advice['one']} and {advice['other']}")
 
 
 def prove(row: dict[str, Any], inventories: list[Path]) -> None:
@@ -140,7 +148,7 @@ def prove(row: dict[str, Any], inventories: list[Path]) -> None:
             lab(*words.split())
         for run in row.get("runs", []):
             before = settled(nodes) if run.get("untouched") else {}
-            play(run, inventories)
+            play(run, [PROJECT / path for path in run["inventories"]] if "inventories" in run else inventories)
             changes = list(differences(before, look(nodes))) if run.get("untouched") else []
             if changes:
                 raise Refuted("\n".join(["expected an untouched machine, found", *changes]))
