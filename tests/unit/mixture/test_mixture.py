@@ -54,7 +54,10 @@ def test_each_end_of_a_node_is_one_state_with_its_reason(result: Any, line: str)
     ("results", "headline"),
     [
         ([NEW, failed("restored"), NEW], "found new on 2, old on 1 of 3. Run the last line."),
-        ([NEW, failed("none"), failed("incomplete")], "found new on 1, old on 1, unknown on 1 of 3. Mend what is said of spark-2, spark-3 above, then run the last line."),
+        (
+            [NEW, failed("none"), failed("incomplete")],
+            "found new on 1, old on 1, unknown on 1 of 3. Mend what is said of spark-2, spark-3 above, then run the last line.",
+        ),
         ([GONE, failed("firing"), NEW], "found new on 1, armed on 1, unknown on 1 of 3. Make spark-1 answer over SSH again, then run the last line."),
         (
             [GONE, failed("none"), GONE],
@@ -109,7 +112,7 @@ def test_in_check_mode_what_would_be_changed_is_still_old() -> None:
         (["a", "p.yml", "-e", "ansible_become_password=a b"], "ansible-playbook p.yml -e ansible_become_password=..."),
         (["a", "p.yml", "-e", '{"x_token": "1", "y": 2}'], """ansible-playbook p.yml -e '{"x_token": ...'"""),
         (["a", "p.yml", "--extra-vars=api_secret: 1"], "ansible-playbook p.yml '--extra-vars=api_secret: ...'"),
-        (["a", "p.yml", "--vault-password-file=vault.txt", "-e", "fabric_mtu=1500"], "ansible-playbook p.yml --vault-password-file=vault.txt -e fabric_mtu=1500"),
+        (["a", "p.yml", "--vault-password-file=v.txt", "-e", "fabric_mtu=1500"], "ansible-playbook p.yml --vault-password-file=v.txt -e fabric_mtu=1500"),
     ],
 )
 def test_the_command_is_the_one_typed_without_secrets(argv: list[str], command: str) -> None:
