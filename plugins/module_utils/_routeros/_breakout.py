@@ -117,14 +117,18 @@ def _cages(menus: Menus, want: Want) -> list[Cage]:
 
 
 def _changes(lanes: list[Row], cage: Cage) -> list[tuple[Row, dict[str, Value]]]:
-    """Enable lanes that are disabled, give leaders what they lack, and note what was."""
+    """Enable lanes that are disabled, give leaders what they lack; where there is anything to do, note what all lanes were."""
     leaders = legs_of(cage.name, cage.mode) if cage.mode else {}
     found = []
     for row in lanes:
         values: dict[str, Value] = {"disabled": False} if flag(row.get("disabled")) else {}
         values |= _wrong(row, cage) if row["default-name"] in leaders else {}
-        if values:
-            found.append((row, {**values, "comment": remember(row, {name: row.get(name) for name in values})}))
+        found.append((row, values))
+    if not any(values for _row, values in found):
+        return []
+    for row, values in found:
+        note = remember(row, {name: row.get(name) for name in FIELDS})
+        values |= {"comment": note} if note != row.get("comment") else {}
     return sorted(found, key=lambda change: change[0]["default-name"] in leaders)
 
 

@@ -107,10 +107,10 @@ def _size(menus: Menus, want: Want) -> list[tuple[str, list[Command]]]:
     else:
         changes = [(row, noted(row)[L2MTU], forget(row, (L2MTU,))) for row in rows if L2MTU in noted(row)]
     sizes: list[tuple[Row, dict[str, Value]]] = [(row, {L2MTU: int(size)}) for row, size, _comment in changes]
-    if len({comment for _row, _size, comment in changes}) == 1:
+    if len({comment for _row, _size, comment in changes}) == 1 and len(changes) <= 32:
         return [("l2mtu", set_rows(ETHERNET, [(row, {**values, "comment": changes[0][2]}) for row, values in sizes]))]
     notes: list[tuple[Row, dict[str, Value]]] = [(row, {"comment": comment}) for row, _size, comment in changes if row.get("comment", "") != comment]
-    both = [("notes", set_rows(ETHERNET, notes)), ("l2mtu", set_rows(ETHERNET, sizes))]
+    both = [("notes", set_rows(ETHERNET, notes)), ("l2mtu", set_rows(ETHERNET, sizes, most=len(sizes)))]
     return both if want.present else both[::-1]
 
 
@@ -145,7 +145,7 @@ def _set_member(member: Row, values: dict[str, Value]) -> list[Command]:
     """What a bridge port lacks, with a note of what it was; one that we added is removed in the end and needs none."""
     wrong = differing(member, values)
     if wrong and member.get("comment") != OURS:
-        wrong["comment"] = remember(member, {name: member.get(name) for name in wrong})
+        wrong["comment"] = remember(member, {name: member.get(name) for name in FIELDS})
     return [Command(PORT, "set", (str(member[".id"]),), wrong)] if wrong else []
 
 

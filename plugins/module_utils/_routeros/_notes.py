@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a port was before we changed it, noted in its comment: so the switch itself knows what to go back to, without any plan. Pure.
 
-``to spark-1 (gb10.cluster: was auto-negotiation=yes l2mtu=1584 speed=unset)``: behind whatever its owner wrote stands the first value of every
-field that we have changed since. A speed that was unset keeps our value in the end: RouterOS can not unset it.
+``to spark-1 (gb10.cluster: was disabled=no l2mtu=1584 speed=unset)``: behind whatever its owner wrote stands what it was when we first came, all
+fields of ours, so that what somebody else changes later is not taken for it. A speed that was unset keeps our value in the end: RouterOS can
+not unset it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def _comment(row: Row, values: dict[str, str]) -> str:
 
 
 def remember(row: Row, before: dict[str, Any]) -> str:
-    """The comment of a row of which these fields, with these values now, are about to be changed. What is noted already is older and stays."""
+    """The comment of a row with these fields and values noted. What is noted already is older and stays."""
     return _comment(row, {**{name: _spelled(value) for name, value in before.items()}, **noted(row)})
 
 
@@ -54,15 +55,16 @@ def former(row: Row, fields: tuple[str, ...]) -> dict[str, Value]:
 
 
 def back(row: Row, fields: tuple[str, ...]) -> dict[str, Value]:
-    """What brings these fields of a row back, its comment too; nothing where nothing is noted."""
-    return {**former(row, fields), "comment": forget(row, fields)} if noted(row).keys() & set(fields) else {}
+    """What brings these fields of a row back where they differ, its comment too; nothing where nothing is noted."""
+    wrong = {name: value for name, value in former(row, fields).items() if _spelled(row.get(name)) != _spelled(value)}
+    return {**wrong, "comment": forget(row, fields)} if noted(row).keys() & set(fields) else {}
 
 
-def set_rows(menu: str, changes: list[tuple[Row, dict[str, Value]]]) -> list[Command]:
-    """Set rows; equal changes share a command. One row by its name, several by their ids, which keeps the line short."""
+def set_rows(menu: str, changes: list[tuple[Row, dict[str, Value]]], most: int = 32) -> list[Command]:
+    """Set rows; equal changes share a command, of ``most`` rows. One row by its name, several by their ids, which keeps the line short."""
     together: list[tuple[dict[str, Value], list[Row]]] = []
     for row, values in changes:
-        known = next((rows for other, rows in together if other == values), None)
+        known = next((rows for other, rows in together if other == values and len(rows) < most), None)
         if known is not None:
             known.append(row)
         elif values:

@@ -20,7 +20,7 @@ from switch.models import VERSIONS
 
 TWO = {"qsfp56-dd-1": {"mode": "2x200G", "media": "copper", "fec": "auto"}}
 BOTH = {**TWO, "qsfp56-dd-2": {"mode": "4x100G", "media": "copper", "fec": "auto"}}
-NOTE = 'comment="(gb10.cluster: was auto-negotiation=yes speed=unset)"'
+NOTE = 'comment="(gb10.cluster: was auto-negotiation=yes disabled=no fec-mode=auto speed=unset)"'
 NO_WAIT = {"link_wait": 0}
 
 
@@ -34,7 +34,9 @@ def test_two_cages_are_split_and_their_legs_come_up(run):
     bench = a_bench()
     result = run(mikrotik_breakout, bench, cages=BOTH)
     assert result["commands"] == [
+        f"/interface/ethernet set *C,*D,*E,*10,*11,*12 {NOTE}",
         f"/interface/ethernet set *B,*F auto-negotiation=no speed=200G-baseCR4 {NOTE}",
+        f"/interface/ethernet set *14,*16,*18,*1A {NOTE}",
         f"/interface/ethernet set *13,*15,*17,*19 auto-negotiation=no speed=100G-baseCR2 {NOTE}"]
     assert {leg: (shown["rate_gbps"], shown["fec"], shown["as_planned"]) for leg, shown in result["legs"].items()} == {
         **{f"qsfp56-dd-1-{lane}": (200, "fec91", True) for lane in (1, 5)}, **{f"qsfp56-dd-2-{lane}": (100, "fec91", True) for lane in (1, 3, 5, 7)}}
@@ -73,7 +75,7 @@ def test_disabled_lanes_are_enabled(run):
     bench = a_bench()
     bench.run("/interface/ethernet set qsfp56-dd-1-2,qsfp56-dd-1-6 disabled=yes")
     result = run(mikrotik_breakout, bench, cages=TWO)
-    assert result["commands"][0] == '/interface/ethernet set *C,*10 disabled=no comment="(gb10.cluster: was disabled=yes)"'
+    assert result["commands"][0] == f"/interface/ethernet set *C,*10 disabled=no {NOTE.replace('disabled=no', 'disabled=yes')}"
     assert result["legs"]["qsfp56-dd-1-1"]["rate_gbps"] == 200
 
 
@@ -81,7 +83,9 @@ def test_a_renamed_port_is_the_same_port(run):
     bench = a_bench()
     bench.run("/interface/ethernet set qsfp56-dd-1-1 name=spark-1 auto-negotiation=no speed=200G-baseCR4 comment=rack")
     bench.run('/interface/ethernet set qsfp56-dd-1-5 name="spark 2"')
-    assert run(mikrotik_breakout, bench, cages=TWO)["commands"] == [f"/interface/ethernet set *F auto-negotiation=no speed=200G-baseCR4 {NOTE}"]
+    assert run(mikrotik_breakout, bench, cages=TWO)["commands"][1:] == [
+        '/interface/ethernet set spark-1 comment="rack (gb10.cluster: was auto-negotiation=no disabled=no fec-mode=auto speed=200G-baseCR4)"',
+        f"/interface/ethernet set *F auto-negotiation=no speed=200G-baseCR4 {NOTE}"]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +102,7 @@ def test_a_renamed_port_is_the_same_port(run):
 )
 def test_a_mode_brings_the_fec_that_it_needs(run, cage, model, given, command):
     commands = run(mikrotik_breakout, Bench(model), cages={cage: given}, **NO_WAIT)["commands"]
-    assert [written.partition(" comment=")[0] for written in commands] == [f"/interface/ethernet set {command}"]
+    assert [written.partition(" comment=")[0] for written in commands[1:]] == [f"/interface/ethernet set {command}"]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -209,6 +213,8 @@ def test_absent_brings_back_what_was_before_and_nothing_else(run, options):
     bench.run("/interface/ethernet set qsfp56-1-1 auto-negotiation=no speed=100G-baseCR4")
     before = export(bench.machine)
     run(mikrotik_breakout, bench, cages=BOTH, **NO_WAIT)
+    run(mikrotik_breakout, bench, cages={"qsfp56-dd-1": {"mode": "4x100G"}}, **NO_WAIT)
+    bench.run("/interface/ethernet set qsfp56-dd-1-3 disabled=yes")
     run(mikrotik_breakout, bench, cages={"qsfp56-dd-1": {"mode": "4x100G"}}, **NO_WAIT)
     told = run(mikrotik_breakout, bench, state="absent", **options, _ansible_check_mode=True)
     done = run(mikrotik_breakout, bench, state="absent", **options)

@@ -19,6 +19,7 @@ from switch.models import VERSIONS
 FABRIC = {"cages": {"qsfp56-dd-1": {}}, "legs": {"qsfp56-dd-1-1": {"node": "spark-1"}, "qsfp56-dd-1-5": {"node": "spark-2"}}}
 TRUNK = {"cages": {"qsfp56-dd-1": {}, "qsfp56-dd-2": {}}, "legs": {**FABRIC["legs"], "qsfp56-dd-2-1": {"switch": "other", "leg": "qsfp56-dd-2-1"}}}
 PORTS = "/interface/bridge/port"
+NOTE = 'comment="defconf (gb10.cluster: was disabled=no frame-types=admit-all hw=yes ingress-filtering=yes path-cost=unset pvid=1)"'
 
 
 def a_bench(**options) -> Bench:
@@ -129,8 +130,7 @@ def test_a_leg_that_is_disabled_or_not_offloaded_is_repaired(run):
     bench.run(f"{PORTS} set [find interface=qsfp56-dd-1-1] disabled=yes")
     bench.run(f"{PORTS} set [find interface=qsfp56-dd-1-5] hw=no")
     assert run(mikrotik_bridge, bench, **FABRIC)["commands"][1:] == [
-        f'{PORTS} set *A disabled=no comment="defconf (gb10.cluster: was disabled=yes)"',
-        f'{PORTS} set *E hw=yes comment="defconf (gb10.cluster: was hw=no)"']
+        f"{PORTS} set *A disabled=no {NOTE.replace('disabled=no', 'disabled=yes')}", f"{PORTS} set *E hw=yes {NOTE.replace('hw=yes', 'hw=no')}"]
 
 
 def test_a_leg_that_kept_a_stale_group_is_taken_out_of_it(run):
@@ -151,7 +151,7 @@ def test_isolation_is_made_in_the_order_that_never_locks_out(run):
     bench = a_bench()
     result = run(mikrotik_bridge, bench, **FABRIC, vlan=100)
     isolated = "pvid=100 frame-types=admit-only-untagged-and-priority-tagged"
-    isolated += ' comment="defconf (gb10.cluster: was frame-types=admit-all pvid=1)"'
+    isolated += f" {NOTE}"
     assert result["commands"][1:] == [
         f"{PORTS} set *A {isolated}",
         f"{PORTS} set *E {isolated}",
@@ -198,8 +198,8 @@ def test_an_inter_switch_link_is_made_cheap_and_forwards(run):
     _first, second = two_switches()
     assert legs(second.machine)["qsfp56-dd-2-1"].segment is None
     result = run(mikrotik_bridge, second, **TRUNK)
-    assert f'{PORTS} set *12 path-cost=10 comment="defconf (gb10.cluster: was path-cost=5000)"' in result["commands"]
-    assert f'{PORTS} set *0 path-cost=10000000 comment="defconf (gb10.cluster: was path-cost=unset)"' in result["commands"]
+    assert f"{PORTS} set *12 path-cost=10 {NOTE.replace('path-cost=unset', 'path-cost=5000')}" in result["commands"]
+    assert f"{PORTS} set *0 path-cost=10000000 {NOTE}" in result["commands"]
     assert legs(second.machine)["qsfp56-dd-2-1"].segment == "bridge"
 
 

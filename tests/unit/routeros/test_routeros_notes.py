@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._notes import back, forget, former, noted, remember, set_rows
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._session import MAX_LINE
 
 REMEMBERED: dict[str, tuple[str | None, dict[str, Any], str]] = {
     "no comment": (None, {"l2mtu": 1584}, "(gb10.cluster: was l2mtu=1584)"),
@@ -27,9 +28,10 @@ def test_what_was_is_noted_behind_what_the_owner_wrote(comment: str | None, befo
 
 
 def test_what_is_brought_back_has_the_type_of_a_value() -> None:
-    row = {"comment": "x (gb10.cluster: was auto-negotiation=yes hw=no l2mtu=1584 path-cost=unset speed=unset)"}
+    row = {"comment": "x (gb10.cluster: was auto-negotiation=yes hw=no l2mtu=1584 path-cost=unset speed=unset)", "path-cost": 10, "hw": False}
     assert former(row, ("auto-negotiation", "hw", "speed")) == {"auto-negotiation": True, "hw": False}
     assert back(row, ("path-cost", "speed")) == {"path-cost": None, "comment": "x (gb10.cluster: was auto-negotiation=yes hw=no l2mtu=1584)"}
+    assert back(row, ("hw",)) == {"comment": "x (gb10.cluster: was auto-negotiation=yes l2mtu=1584 path-cost=unset speed=unset)"}
     assert back(row, ("pvid",)) == {}
 
 
@@ -43,3 +45,11 @@ def test_equal_changes_share_a_command() -> None:
     values = ({"l2mtu": 1}, {"l2mtu": 2}, {}, {"l2mtu": 1})
     assert [command.text for command in set_rows("/interface/ethernet", list(zip(rows, values)))] == [
         "/interface/ethernet set *0,*3 l2mtu=1", "/interface/ethernet set port1 l2mtu=2"]
+
+
+def test_a_command_is_never_too_long_to_be_typed() -> None:
+    rows = [{".id": f"*{number:X}", "name": f"qsfp28-{number}"} for number in range(200, 264)]
+    note = remember({"comment": "defconf"}, {"auto-negotiation": True, "disabled": False, "fec-mode": "fec91", "l2mtu": 10218, "speed": None})
+    commands = set_rows("/interface/ethernet", [(row, {"auto-negotiation": False, "speed": "100G-baseSR4-LR4", "comment": note}) for row in rows])
+    assert [len(command.targets) for command in commands] == [32, 32] and all(len(command.text) <= MAX_LINE for command in commands)
+    assert len(set_rows("/interface/ethernet", [(row, {"l2mtu": 9216}) for row in rows], most=64)[0].text) <= MAX_LINE
