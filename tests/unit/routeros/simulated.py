@@ -57,6 +57,11 @@ class DirectTerminal:
             self._console.stop()
 
 
+def drops(whole: Bench, after: bool) -> list[int]:
+    """Lines of a whole run at which to drop the connection; whether one that only reads is still carried out makes no difference, so that is left out."""
+    return [number for number, line in enumerate(whole.scenario.log, 1) if not (after and line.startswith((":local d [", ":put [")))]
+
+
 def check_schema(machine: Machine, commands: list[str]) -> None:
     """Every command must bind: its menu, its verb and its arguments are in the schema of the version, its words in their enumerations."""
     for command in commands:
