@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 from ansible_collections.gb10.cluster.plugins.modules import mikrotik_bridge
-from simulated import Bench, check_schema
+from simulated import Bench, check_schema, drops
 from switch.binding import Binder
 from switch.exporting import export
 from switch.forwarding import Trunk, join, legs
@@ -283,11 +283,8 @@ def test_a_connection_that_drops_at_any_line_leaves_all_or_nothing(run, after):
     whole = a_bench()
     run(mikrotik_bridge, whole, **TRUNK, vlan=100)
     wanted, untouched = export(whole.machine), export(a_bench().machine)
-    for line in range(1, 90):
+    for line in drops(whole, after):
         bench = a_bench()
         bench.scenario.drop_at, bench.scenario.drop_after = line, after
         result = run(mikrotik_bridge, bench, **TRUNK, vlan=100)
         assert export(bench.machine) == (untouched if result.get("failed") else wanted), line
-        if bench.scenario.lines < line:
-            return
-    pytest.fail("the run never came to an end without a drop")
