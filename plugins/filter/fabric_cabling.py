@@ -9,11 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.gb10.cluster.plugins.plugin_utils._plain import plain
-from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._cabling import cabling
 
 
 def fabric_cabling(plan: Any) -> str:
     """See C(fabric_cabling.yml)."""
+    from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._cabling import cabling
+
     return cabling(plain(plan))
 
 

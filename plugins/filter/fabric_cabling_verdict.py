@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.gb10.cluster.plugins.plugin_utils._cabling import verdict
 from ansible_collections.gb10.cluster.plugins.plugin_utils._plain import plain
 
 
 def fabric_cabling_verdict(heard: Any, plan: Any) -> dict[str, Any]:
     """See C(fabric_cabling_verdict.yml)."""
+    from ansible_collections.gb10.cluster.plugins.plugin_utils._cabling import verdict
+
     return verdict(plain(plan), plain(heard))
 
 

@@ -10,14 +10,15 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.gb10.cluster.plugins.plugin_utils._checks import evaluate
-from ansible_collections.gb10.cluster.plugins.plugin_utils._checks_document import document
-from ansible_collections.gb10.cluster.plugins.plugin_utils._checks_rows import CheckError, catalogue, prepared
 from ansible_collections.gb10.cluster.plugins.plugin_utils._plain import plain
 
 
 def fabric_checks(request: Any, stage: str, checks: Any = ()) -> list[Any]:
     """See C(fabric_checks.yml)."""
+    from ansible_collections.gb10.cluster.plugins.plugin_utils._checks import evaluate
+    from ansible_collections.gb10.cluster.plugins.plugin_utils._checks_document import document
+    from ansible_collections.gb10.cluster.plugins.plugin_utils._checks_rows import CheckError, catalogue, prepared
+
     try:
         return list(evaluate(prepared(catalogue(), plain(checks), stage), document(plain(request))))
     except CheckError as error:

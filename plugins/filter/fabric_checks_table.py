@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.gb10.cluster.plugins.plugin_utils._checks_text import machines, table
 from ansible_collections.gb10.cluster.plugins.plugin_utils._plain import plain
 
 
 def fabric_checks_table(results: Any, told: Any = ("fail", "warn", "skip"), connectx: Any = None) -> list[str]:
     """See C(fabric_checks_table.yml)."""
+    from ansible_collections.gb10.cluster.plugins.plugin_utils._checks_text import machines, table
+
     return machines(plain(connectx or {})) + table(plain(results), plain(told))
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._inventory import refuse_groups
-
 
 def fabric_guard(groups: Any) -> list[str]:
     """See C(fabric_guard.yml)."""
+    from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._inventory import refuse_groups
+
     return refuse_groups(groups)
 
 

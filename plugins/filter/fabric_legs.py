@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.gb10.cluster.plugins.plugin_utils._legs import verdict
 from ansible_collections.gb10.cluster.plugins.plugin_utils._plain import plain
 
 
 def fabric_legs(switches: Any, plan: Any, nodes: Any) -> dict[str, Any]:
     """See C(fabric_legs.yml)."""
+    from ansible_collections.gb10.cluster.plugins.plugin_utils._legs import verdict
+
     read = {name: (result or {}).get("mikrotik") for name, result in plain(switches).items()}
     cards = {name: (result or {}).get("connectx") for name, result in plain(nodes).items()}
     return verdict(plain(plan), {name: facts for name, facts in read.items() if facts}, cards)

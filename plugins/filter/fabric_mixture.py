@@ -9,12 +9,13 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.gb10.cluster.plugins.plugin_utils._mixture import again, mixture
 from ansible_collections.gb10.cluster.plugins.plugin_utils._plain import plain
 
 
 def fabric_mixture(results: Any, hosts: Any, links: str = "present", check_mode: bool = False) -> str | None:
     """See C(fabric_mixture.yml)."""
+    from ansible_collections.gb10.cluster.plugins.plugin_utils._mixture import again, mixture
+
     return mixture(plain(results), plain(hosts), str(links), bool(check_mode), again(sys.argv))
 
 

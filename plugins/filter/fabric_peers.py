@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.gb10.cluster.plugins.plugin_utils._checks_peers import peers
 from ansible_collections.gb10.cluster.plugins.plugin_utils._plain import plain
 
 
 def fabric_peers(plan: Any, host: str, hosts: Any) -> list[Any]:
     """See C(fabric_peers.yml)."""
+    from ansible_collections.gb10.cluster.plugins.plugin_utils._checks_peers import peers
+
     return peers(plain(plan), str(host), plain(hosts))
 
 

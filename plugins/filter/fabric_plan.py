@@ -9,11 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.gb10.cluster.plugins.plugin_utils._plain import plain
-from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._build import make_plan
 
 
 def fabric_plan(request: Any) -> dict[str, Any]:
     """See C(fabric_plan.yml)."""
+    from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._build import make_plan
+
     try:
         data = plain(request)
     except (TypeError, ValueError, RecursionError):

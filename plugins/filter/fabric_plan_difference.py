@@ -9,11 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.gb10.cluster.plugins.plugin_utils._plain import plain
-from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._difference import differences
 
 
 def fabric_plan_difference(plan: Any, stored: Any) -> dict[str, list[str]]:
     """See C(fabric_plan_difference.yml)."""
+    from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._difference import differences
+
     return differences(plain(plan), plain(stored))
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._inventory import build_request
-
 
 def fabric_request(hostvars: Any, groups: Any, settings: Any, run: Any) -> dict[str, Any]:
     """See C(fabric_request.yml)."""
+    from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._inventory import build_request
+
     return build_request(hostvars, groups, settings, run)
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.gb10.cluster.plugins.plugin_utils._nccl_settings import build_conflict
 from ansible_collections.gb10.cluster.plugins.plugin_utils._plain import plain
 
 
 def nccl_build_conflict(builds: Any) -> str | None:
     """See C(nccl_build_conflict.yml)."""
+    from ansible_collections.gb10.cluster.plugins.plugin_utils._nccl_settings import build_conflict
+
     return build_conflict(plain(builds))
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.gb10.cluster.plugins.plugin_utils._nccl_settings import settings
 from ansible_collections.gb10.cluster.plugins.plugin_utils._plain import plain
 
 
 def nccl_settings(planned: Any, node: str, connectx: Any) -> dict[str, Any]:
     """See C(nccl_settings.yml)."""
+    from ansible_collections.gb10.cluster.plugins.plugin_utils._nccl_settings import settings
+
     return settings(str(node), plain(planned), plain(connectx))
 
 
