@@ -22,7 +22,8 @@ DEV := .build/dev/ansible_collections/gb10/cluster
 GATE := PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" ANSIBLE_COLLECTIONS_PATH="$(CURDIR)/.build/main" tests/gates/gate.sh
 
 JOBS ?= $(shell nproc)
-TOPOLOGY ?= two_node_direct
+lab: TOPOLOGY ?= switched_fabric
+bench: TOPOLOGY ?= two_node_direct
 NODES ?=
 
 # in the order they begin: what fails fast comes first, what takes long begins early enough to run beside the rest
@@ -122,13 +123,13 @@ $(SCENARIOS): molecule-%: $(MAIN)/.made tree lab-setup
 
 # --- to look at ---
 
-lab: $(MAIN)/.made tree lab-setup ## a simulated cluster, set up twice; TOPOLOGY=$(TOPOLOGY), or another one with NODES=number
+lab: $(MAIN)/.made tree lab-setup ## a simulated cluster, set up twice; four nodes on a switch, or TOPOLOGY=name and perhaps NODES=number
 	@PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" ANSIBLE_COLLECTIONS_PATH="$(CURDIR)/.build/dev" tests/gates/lab.sh $(TOPOLOGY) $(NODES)
 
 lab-down: $(MAIN)/.made ## takes the lab of `make lab` down
 	@PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" python tests/lab/lab.py down
 
-bench: $(MAIN)/.made tree lab-setup ## time and remote executions of a first and a second run; TOPOLOGY and NODES as for lab, NODES="2 4 8" as well
+bench: $(MAIN)/.made tree lab-setup ## time and remote executions of a first and a second run; two nodes, or TOPOLOGY=name and perhaps NODES="2 4 8"
 	@PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" ANSIBLE_COLLECTIONS_PATH="$(CURDIR)/.build/dev" PYTHONPATH=tests/gates:.build/dev:tests/lab python tests/bench/bench.py --topology $(TOPOLOGY) $(patsubst %,--nodes %,$(NODES))
 
 clean: ## removes what make made in the checkout
