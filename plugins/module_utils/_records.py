@@ -51,7 +51,7 @@ def _parts(kind: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any] | None]:
 
 def _check(value: Any, kind: Any, place: str) -> None:
     """Raise :class:`_Other` for the first thing in ``value`` that is not of ``kind``; ``place`` says where it is, beginning with a dot."""
-    if type(value) is kind:
+    if value.__class__ is kind:
         return
     origin, arguments, hints = _parts(kind)
     if origin is UnionType:
