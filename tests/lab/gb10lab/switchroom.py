@@ -126,14 +126,15 @@ class Room:
         return max(0.02, min(found) + 0.02) if found else None
 
     def watch(self) -> None:
-        """Refresh whenever something changes by itself."""
-        while True:
-            self._wake.wait(self._pending())
-            was_told = self._wake.is_set()
+        """Refresh whenever something changes by itself; end when the lab's folder is gone."""
+        while self.lab.folder.exists():
+            pending = self._pending()
+            was_told = self._wake.wait(60 if pending is None else pending)
             self._wake.clear()
             if not was_told:
                 self.refresh()
                 self._wake.clear()
+        os._exit(0)
 
     def _hosts(self, switch: str) -> dict[str, list[str]]:
         """Port name -> addresses, as the lab's bridges have learned them from the nodes."""
