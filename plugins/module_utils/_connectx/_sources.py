@@ -65,8 +65,14 @@ def _documents(machine: Machine) -> tuple[list[tuple[str, Any]], list[str]]:
         try:
             documents.append((path, yaml.safe_load(machine.text(path) or "")))
         except yaml.YAMLError as error:
-            problems.append(message(path, "a YAML document", " ".join(str(error).split()), "Correct the file; netplan can not read it either."))
+            problems.append(message(path, "a YAML document", _fault(error), "Correct the file; netplan can not read it either."))
     return documents, problems
+
+
+def _fault(error: Any) -> str:
+    """Where the YAML ends to be YAML. PyYAML's own text quotes the file around it, which may hold a password."""
+    mark = getattr(error, "problem_mark", None)
+    return f"none in line {mark.line + 1}" if mark else "none"
 
 
 def _rendered_definition(machine: Machine, name: str, path: str) -> Definition:

@@ -79,8 +79,24 @@ def test_a_broken_netplan_file_is_a_problem(node: Any) -> None:
     node.file("/etc/netplan/50-b.yaml", "network: [")
     sources, _renderer, problems = _sources.read(node, NO, NO)
     assert list(sources.definitions) == ["enp1s0f0np0"]
-    assert len(problems) == 1 and problems[0].startswith("/etc/netplan/50-b.yaml - expected a YAML document, found ")
-    assert problems[0].endswith("Correct the file; netplan can not read it either.")
+    fix = "Correct the file; netplan can not read it either."
+    assert problems == [f"/etc/netplan/50-b.yaml - expected a YAML document, found none in line 1. {fix}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("network:\n  wifis:\n    password: \"hunter2\n", "none in line 3"),
+        ("network:\n  password: hunter2: x\n", "none in line 2"),
+        ("network:\n  password: *hunter2\n", "none in line 2"),
+        ("network:\n  password: %hunter2\n", "none in line 2"),
+        ("network: hunter2\0\n", "none"),
+    ],
+)
+def test_the_fault_of_a_file_is_told_without_a_word_of_it(node: Any, text: str, found: str) -> None:
+    node.file("/etc/netplan/50-b.yaml", text)
+    problems = _sources.read(node, NO, NO)[2]
+    assert problems == [f"/etc/netplan/50-b.yaml - expected a YAML document, found {found}. Correct the file; netplan can not read it either."]
 
 
 def test_without_a_yaml_reader_the_rendered_files_still_tell(node: Any, nmcli: Result, monkeypatch: pytest.MonkeyPatch) -> None:
