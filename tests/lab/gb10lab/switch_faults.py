@@ -18,13 +18,15 @@ from switch.links import cage_of, legs
 from switch.machine import Machine, Row
 from switch.menus import QOS
 from switch.models import SWITCH_MARVELL
-from switch.values import RouterError
+from switch.values import Nothing, RouterError
 
 from .shell import LabError
 
 Options = dict[str, str]
 Memory = dict[str, Any]
 ETHERNET, MEMBERS, BRIDGE = "/interface/ethernet", "/interface/bridge/port", "/interface/bridge"
+#: The highest path cost that a port can have.
+DEAREST = 200000000
 PROFILE, MAP = f"{QOS}/profile", f"{QOS}/map/ip"
 
 
@@ -132,14 +134,16 @@ def _dear(target: Target, _options: Options) -> Memory:
     if not target.trunks:
         raise LabError("interswitch-blocked - expected a cable to another switch, found none. Use inventories/switched_two_switches.")
     rows = [row for row in (target.member(leader) for leader in target.trunks) if row is not None]
-    target.machine.set(MEMBERS, rows, {"path-cost": "200000000"})
-    return {"ports": [row["interface"] for row in rows]}
+    before = {row["interface"]: None if isinstance(row["path-cost"], Nothing) else row["path-cost"] for row in rows}
+    target.machine.set(MEMBERS, rows, {"path-cost": str(DEAREST)})
+    return {"before": before}
 
 
 def _cheap(target: Target, memory: Memory) -> None:
-    rows = [row for row in target.machine.rows(MEMBERS) if row["interface"] in memory["ports"] and row["path-cost"] == 200000000]
-    if rows:
-        target.machine.set(MEMBERS, rows, {}, {"path-cost"})
+    for row in target.machine.rows(MEMBERS):
+        before = memory["before"].get(row["interface"])
+        if row["interface"] in memory["before"] and row["path-cost"] == DEAREST:
+            target.machine.set(MEMBERS, [row], {} if before is None else {"path-cost": str(before)}, {"path-cost"} if before is None else frozenset())
 
 
 def _foreign(target: Target, options: Options) -> Memory:

@@ -80,6 +80,15 @@ def test_a_fault_comes_and_goes(name: str, given: dict[str, str], seen: Any, exp
     assert (seen(it), export(it.machine), dataclasses.asdict(it.scenario), it.machine.version, it.machine.rows("/system/package")) == before
 
 
+def test_a_cost_that_was_set_comes_back() -> None:
+    """Not only one that nobody had set."""
+    it = target()
+    type_on(it.machine, "/interface/bridge/port set [find interface=qsfp56-dd-2-1] path-cost=10")
+    memory = switch_faults.put(it, "interswitch-blocked", {})
+    switch_faults.mend(it, "interswitch-blocked", memory)
+    assert cost(it.machine) == 10
+
+
 def test_every_fault_of_the_switches_is_in_the_table_and_the_other_way_round() -> None:
     """Except for those that the process of the switches or ansible's variables do."""
     listed = {name for name, row in faults.FAULTS.items() if row.at_switch}

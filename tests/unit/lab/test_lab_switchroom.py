@@ -118,7 +118,7 @@ def test_faults_know_the_legs_to_nodes_and_those_to_switches(room: Any) -> None:
     """The default of a leg is the first that goes to a node."""
     memory = do(room, "fault", switch="west", name="l2mtu-1584", options={"leg": ""})
     assert set(memory["before"]) == {f"qsfp56-dd-1-{lane}" for lane in range(1, 9)}
-    assert do(room, "fault", switch="west", name="interswitch-blocked", options={}) == {"ports": ["qsfp56-dd-2-1"]}
+    assert do(room, "fault", switch="west", name="interswitch-blocked", options={}) == {"before": {"qsfp56-dd-2-1": None}}
 
 
 def test_a_rack_that_was_sent_is_the_one_that_counts(room: Any) -> None:
