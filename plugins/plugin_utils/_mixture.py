@@ -46,6 +46,7 @@ OUTCOMES = {
 
 WANTED = {"present": "what the plan says", "absent": "what was there before the first run"}
 
+_OPTION = re.compile("--(?!extra-vars)")
 _SECRET = re.compile(r"""((?:pass|secret|token|credential)[\w-]*["']?\s*[=:]\s*).+""", re.IGNORECASE | re.DOTALL)
 
 
@@ -60,7 +61,8 @@ def outcome(result: dict[str, Any] | None, in_play: bool, check_mode: bool) -> O
     if result.get("unreachable"):
         return OUTCOMES["unreachable"]
     if result.get("failed"):
-        return OUTCOMES[(result.get("rollback") or {"state": "none" if check_mode else "strange"})["state"]]
+        state = (result.get("rollback") or {"state": "none" if check_mode else "strange"})["state"]
+        return OUTCOMES.get(state, OUTCOMES["strange"])
     if not in_play:
         return OUTCOMES["left"]
     return OUTCOMES["planned" if check_mode and result.get("changed") else "done"]
@@ -79,17 +81,10 @@ def mixture(results: dict[str, dict[str, Any] | None], hosts: Sequence[str], lin
         return None
     if all(end in (OUTCOMES["done"], OUTCOMES["planned"]) for end in ends.values()):
         return None
-    counts = Counter(end.state for end in ends.values())
-    found = ", ".join(f"{state} on {counts[state]}" for state in ("new", "old", "armed", "unknown") if counts[state])
-    lost = [node for node, end in ends.items() if end is OUTCOMES["left"]]
-    found += f" of {len(ends)}{', and lost after that ' if lost else ''}{', '.join(lost)}"
-    todos = [todo.format(nodes=", ".join(node for node, end in ends.items() if end.todo == todo)) for todo in (REACH, MEND)]
-    todo = ", ".join(text for text, mark in zip(todos, (REACH, MEND), strict=True) if any(end.todo == mark for end in ends.values()))
-    fix = f"{todo}, then run the last line." if todo else "run the last line."
-    width = max(len(node) for node in ends)
+    width = max(map(len, ends))
     return "\n".join(
         [
-            message("links", "new on every node", found, f"{fix[0].upper()}{fix[1:]}"),
+            message("links", "new on every node", _found(ends), _fix(ends)),
             *(f"  {node:<{width}}  {end.state:<7}  {end.why}".rstrip() for node, end in ends.items()),
             f"new is {WANTED[links]}, old what was there before this run. The next run leaves alone what is new.",
             f"  {command}",
@@ -97,11 +92,27 @@ def mixture(results: dict[str, dict[str, Any] | None], hosts: Sequence[str], lin
     )
 
 
+def _found(ends: dict[str, Outcome]) -> str:
+    """How many nodes hold which state."""
+    counts = Counter(end.state for end in ends.values())
+    states = ", ".join(f"{state} on {counts[state]}" for state in ("new", "old", "armed", "unknown") if counts[state])
+    lost = ", ".join(node for node, end in ends.items() if end is OUTCOMES["left"])
+    return f"{states} of {len(ends)}{', and lost after that ' if lost else ''}{lost}"
+
+
+def _fix(ends: dict[str, Outcome]) -> str:
+    """What a person does before the next run."""
+    steps = []
+    for todo in (REACH, MEND):
+        nodes = ", ".join(node for node, end in ends.items() if end.todo == todo)
+        steps += [todo.format(nodes=nodes)] if nodes else []
+    fix = f"{', '.join(steps)}, then run the last line." if steps else "run the last line."
+    return fix[0].upper() + fix[1:]
+
+
 def again(argv: Sequence[str]) -> str:
     """The command line with which this run was begun, ready to paste; the value of what looks like a secret is left out.
 
     :param argv: ``sys.argv`` of ansible-playbook.
     """
-    variables = (not word.startswith("--") or word.startswith("--e") for word in argv[1:])
-    words = (_SECRET.sub(r"\1...", word) if variable else word for word, variable in zip(argv[1:], variables, strict=True))
-    return shlex.join(["ansible-playbook", *words])
+    return shlex.join(["ansible-playbook", *(word if _OPTION.match(word) else _SECRET.sub(r"\1...", word) for word in argv[1:])])
