@@ -9,7 +9,6 @@ It does what the lab showed that the real ones do, and can fail, or be killed, a
 from __future__ import annotations
 
 import contextlib
-import copy
 import fnmatch
 import functools
 import json
@@ -53,6 +52,7 @@ class FakeMachine(Machine):
         self.files: dict[str, tuple[bytes, Meta]] = {}
         self.links = {name: link() for name in (*RAILS, MANAGEMENT)}
         self.routes = "[]"
+        self.walls: list[str] = []
         self.sysctl: dict[str, str] = {}
         self.networkd = backend == "netplan-networkd"
         self.units: dict[str, dict[str, Any]] = {}
@@ -90,8 +90,8 @@ class FakeMachine(Machine):
         kept = {path: entry for path, entry in self.files.items() if path != "/var/lib/gb10/last-rollback.json" and not path.startswith("/run/")}
         rendered = {path: entry[0] for path, entry in self.files.items() if path.startswith("/run/")}
         settings = {path: value for path, value in self.sysctl.items() if value != "0"}
-        live = {"links": self.links, "sysctl": settings, "devices": self.devices, "timer": self.timer}
-        return copy.deepcopy({"files": kept, "rendered": rendered, **live})
+        links = {name: {**one, "addresses": list(one["addresses"])} for name, one in self.links.items()}
+        return {"files": kept, "rendered": rendered, "links": links, "sysctl": settings, "devices": dict(self.devices), "timer": self.timer}
 
     def start(self) -> None:
         """The daemons start: netplan's generator has run, every link gets what is configured for it."""
@@ -156,6 +156,9 @@ class FakeMachine(Machine):
             raise OSError(28, "No space left on device")
         self.clock += 1
         self.files[path] = (content, meta if meta.mtime_ns or meta.target else meta._replace(mtime_ns=int(self.clock) * 10**9))
+
+    def wall(self, folder: str) -> tuple[str, str] | None:
+        return next(((one, "something else") for one in self.walls if f"{folder}/".startswith(f"{one}/")), None)
 
     def poke(self, path: str, value: str) -> bool:
         if self._step(f"poke {path}"):
