@@ -10,6 +10,8 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
+from ansible_collections.gb10.cluster.plugins.module_utils._rollback import Machine
+
 
 def read(file: Path) -> str | None:
     """The text of a file byte for byte, or None where there is none. Raises OSError for everything else."""
@@ -86,12 +88,9 @@ def _point(link: Path, target: str | None) -> None:
         raise
 
 
-def wall(folder: Path) -> tuple[Path, str] | None:
+def wall(folder: Path) -> tuple[str, str] | None:
     """What keeps ``folder`` from being made or used as a folder: the first part of its path that is something else, and what; or None."""
-    for part in reversed([folder, *folder.parents]):
-        if os.path.lexists(part) and not part.is_dir():
-            return part, f"a link to {os.readlink(part)}, which is no folder" if part.is_symlink() else "something else"
-    return None
+    return Machine().wall(str(folder))
 
 
 def make_folder(folder: Path, undo: ExitStack, mode: int = 0o755) -> bool:

@@ -129,6 +129,16 @@ class Machine:
             self.remove(temporary)
             raise
 
+    def wall(self, folder: str) -> tuple[str, str] | None:
+        """What keeps ``folder`` from being made or used as a folder: the first part of its path that is something else, and what; or None."""
+        parts = [folder]
+        while parts[-1] != os.path.dirname(parts[-1]):
+            parts.append(os.path.dirname(parts[-1]))
+        part = next((one for one in reversed(parts) if os.path.lexists(one) and not os.path.isdir(one)), None)
+        if part is None:
+            return None
+        return part, f"a link to {os.readlink(part)}, which is no folder" if os.path.islink(part) else "something else"
+
     def poke(self, path: str, value: str) -> bool:
         """Write a kernel setting in place."""
         try:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Callable
 from typing import Any, TypedDict
@@ -89,9 +90,17 @@ def _change_of(machine: Machine, options: Options, connectx: Connectx) -> Change
         refusals = [*_refusals.backend(connectx), *_refusals.timeout(options["confirm_timeout"]), *refusals]
         change = _change.present(machine, connectx, rails, options["takeover"], options["interrupt_jobs"])
         refusals += change.refusals
+    refusals += _walls(machine, change)
     if refusals:
         raise Refused(refusals)
     return change
+
+
+def _walls(machine: Machine, change: Change) -> list[str]:
+    """Folders that can not be made for the files of the change or of its rollback: known beforehand, so that check mode says so too."""
+    files = [path for path, content in change.files.items() if content] + [ROLLBACK_DIR, _arming.BOOT_LINK] if change.needed else []
+    walls = {wall for path in files if (wall := machine.wall(os.path.dirname(path)))}
+    return [message(part, "a folder, or nothing", found, "Move it away, then run again.") for part, found in sorted(walls)]
 
 
 def _preview(machine: Machine, options: Options, collect: Callable[[dict[str, list[str]]], Connectx]) -> dict[str, Any]:

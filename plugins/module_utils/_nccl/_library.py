@@ -78,7 +78,7 @@ def remembered(wanted: Wanted) -> Remembered:
 def target(wanted: Wanted, found: State, machine: Machine) -> State:
     """What the state should become. Raises NcclError with every refusal; nothing was touched then."""
     wall = _files.wall(wanted.prefix)
-    blocked = [message(str(wall[0]), "a folder, or nothing", wall[1], "Move it away, or use another prefix.")] if wall else []
+    blocked = [message(wall[0], "a folder, or nothing", wall[1], "Move it away, or use another prefix.")] if wall else []
     if not wanted.present:
         ours = remembered(wanted)
         left = {name: text for name, text in found["packages"].items() if name not in ours["added"]}

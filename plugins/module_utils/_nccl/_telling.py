@@ -19,7 +19,7 @@ def tell(settings: dict[str, str], conf: Path, environment: Path, library: Path 
     """Compare, write if need be, and prove; returns ``{changed, diff, bootstrap}`` of the module. Raises NcclError or OSError."""
     walls = {wall for file in (conf, environment) if (wall := _files.wall(file.parent))}
     if walls and settings:
-        raise NcclError(*(message(str(part), "a folder, or nothing", found, "Move it away, or name another place.") for part, found in sorted(walls)))
+        raise NcclError(*(message(part, "a folder, or nothing", found, "Move it away, or name another place.") for part, found in sorted(walls)))
     before = {conf: _files.read(conf), environment: _files.read(environment)}
     try:
         after = {conf: _settings.conf(before[conf], settings), environment: _settings.environment(settings)}

@@ -127,7 +127,7 @@ def refuse(home: Home) -> None:
 def _refusals(home: Home) -> list[str]:
     walls = {wall for folder in (home.ours, home.settings.parent) if (wall := _files.wall(folder))}
     if walls:
-        return [message(str(part), "a folder, or nothing", what, "Move it away, a folder is made.") for part, what in sorted(walls)]
+        return [message(part, "a folder, or nothing", what, "Move it away, a folder is made.") for part, what in sorted(walls)]
     found = []
     for path in (home.account.home, home.ssh, home.settings.parent, home.authorized, home.config):
         try:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,3 +23,22 @@ def test_a_file_that_can_not_be_written_leaves_nothing_beside_it(tmp_path: Path)
 def test_a_folder_in_the_place_of_a_file_is_an_error_and_not_an_empty_file(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         Machine().read(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("place", "make", "found"),
+    [
+        ("a", lambda part: part.symlink_to("/nowhere"), "a link to /nowhere, which is no folder"),
+        ("a/b", lambda part: part.symlink_to(__file__), f"a link to {__file__}, which is no folder"),
+        ("a/b/c", lambda part: part.write_text(""), "something else"),
+    ],
+)
+def test_the_part_of_a_path_that_is_no_folder_is_found(tmp_path: Path, place: str, make: Callable[[Path], None], found: str) -> None:
+    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+    make(tmp_path / place)
+    assert Machine().wall(f"{tmp_path}/a/b/c") == (f"{tmp_path}/{place}", found)
+
+
+def test_a_folder_a_link_to_one_and_nothing_are_no_wall(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path)
+    assert Machine().wall(f"{tmp_path}/a/b") is None

@@ -378,6 +378,25 @@ def test_data_of_ours_that_can_not_be_read_is_not_guessed_at(path: str, content:
     assert machine.state() == before
 
 
+@pytest.mark.parametrize("check_mode", [True, False])
+@pytest.mark.parametrize("wall", ["/var/lib/gb10", "/etc/sysctl.d", "/etc/systemd/system/multi-user.target.wants"])
+def test_folder_that_can_not_be_one_is_refused_in_check_mode_too(wall: str, check_mode: bool) -> None:
+    machine = FakeMachine()
+    machine.walls = [wall]
+    with pytest.raises(_run.Refused) as refused:
+        _run.run(machine, options(), check_mode, lambda _interfaces: connectx())
+    assert refused.value.texts == [f"{wall} - expected a folder, or nothing, found something else. Move it away, then run again."]
+    assert machine.steps == []
+
+
+def test_folder_that_nothing_is_written_to_forbids_nothing() -> None:
+    machine = FakeMachine()
+    for state in ("present", "confirmed"):
+        _run.run(machine, options(state), False, lambda _interfaces: connectx())
+    machine.walls = ["/var/lib/gb10"]
+    assert _run.run(machine, options(), False, lambda _interfaces: connectx())["changed"] is False
+
+
 def test_only_one_run_at_a_time() -> None:
     machine = FakeMachine()
 
