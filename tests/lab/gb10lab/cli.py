@@ -17,6 +17,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from switch.models import VERSIONS
+
 from . import cabling, containers, faults, image, inventory, network, nodes, ssh, switches, triggers, wheels
 from .shell import LabError, end_process, run
 from .state import Lab, locked
@@ -51,7 +53,7 @@ def up(options: argparse.Namespace) -> int:
         raise LabError("user - expected root, found another user. Run the lab as root.")
     began = time.monotonic()
     backends = tuple(options.backends.split(",")) if options.backends else ()
-    cluster = inventory.read(options.inventory or [DEFAULT_INVENTORY], options.topology, backends)
+    cluster = inventory.read(options.inventory or [DEFAULT_INVENTORY], options.topology, backends, options.routeros)
     unknown = sorted({node.backend for node in cluster.nodes} - set(inventory.BACKENDS))
     if unknown:
         raise LabError(f"--backends - expected {', '.join(inventory.BACKENDS)}, found {', '.join(unknown)}. Correct the list.")
@@ -202,7 +204,7 @@ def switchroom(options: argparse.Namespace) -> int:
 def switch(options: argparse.Namespace) -> int:
     """Type a line on the console of a switch, past SSH and its checks."""
     lab = Lab.load(options.name)
-    print(switches.ask(lab, {"do": "run", "switch": options.switch, "line": options.line}))
+    print(switches.ask(lab, {"do": "run", "switch": lab.up.switch(options.switch).name, "line": options.line}))
     return 0
 
 
@@ -256,6 +258,7 @@ def parser() -> argparse.ArgumentParser:
     starting.add_argument("--inventory", type=Path, action="append", help="may be given several times, as to ansible (default: two_node_direct)")
     starting.add_argument("--topology", choices=sorted(inventory.DEFAULT_CABLES), help="in place of the inventory's")
     starting.add_argument("--backends", help=f"one of {', '.join(inventory.BACKENDS)} per node, joined by commas")
+    starting.add_argument("--routeros", choices=VERSIONS, default=inventory.ROUTEROS, help="what the switches run")
     verb("down", down)
     verb("status", status)
     verb("env", env)

@@ -220,13 +220,9 @@ FAULTS: dict[str, Fault] = {
 
 def machine(lab: Lab, name: str, of: str | None) -> Node | Switch:
     """The machine that a fault is for: the named one, else the first node or switch."""
-    if not FAULTS[name].at_switch:
-        return lab.up.node(of) if of else lab.up.nodes[0]
-    found = [switch for switch in lab.up.managed if of in (None, switch.name)]
-    if not found:
-        known = ", ".join(switch.name for switch in lab.up.managed) or "a lab with a switch that can be configured"
-        raise LabError(f"switch - expected {known}, found {of or 'none'}. Correct it.")
-    return found[0]
+    if FAULTS[name].at_switch:
+        return lab.up.switch(of)
+    return lab.up.node(of) if of else lab.up.nodes[0]
 
 
 def apply(lab: Lab, name: str, of: str | None, options: Options) -> None:

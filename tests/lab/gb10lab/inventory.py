@@ -26,6 +26,8 @@ DEFAULT_CABLES: dict[str, list[tuple[tuple[int, str], tuple[int, str]]]] = {
 }
 #: The models that ``switch`` simulates and that have cages.
 MODELS = ("CRS804", "CRS812", "CRS504")
+#: RouterOS of a switch unless the lab is told otherwise: the oldest on which everything works.
+ROUTEROS = "7.23.7"
 #: Family of a cage: its lanes, and the mode of a cable to nodes when the inventory names none.
 LANES = {"qsfp56-dd": 8, "qsfp56": 4, "qsfp28": 4}
 NODE_MODES = {"qsfp56-dd": "2x200G", "qsfp56": "1x200G", "qsfp28": "1x100G"}
@@ -48,7 +50,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Switch:
-    """One switch. ``number`` counts from 1. ``model`` is empty, and ``address`` too, where nobody may log in (``managed`` false)."""
+    """One switch. ``number`` counts from 1. ``model``, ``address`` and RouterOS' ``version`` are empty where nobody may log in (``managed`` false)."""
 
     name: str
     number: int
@@ -56,6 +58,7 @@ class Switch:
     model: str = ""
     address: str = ""
     user: str = "admin"
+    version: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,14 @@ class Cluster:
                 return node
         raise LabError(f"node {name} - expected one of {', '.join(node.name for node in self.nodes)}, found none of that name. Correct the name.")
 
+    def switch(self, name: str | None = None) -> Switch:
+        """Return a simulated switch by name, the first without one; ``LabError`` when there is none."""
+        found = [switch for switch in self.managed if name in (None, switch.name)]
+        if not found:
+            known = ", ".join(switch.name for switch in self.managed) or "a lab with a switch that can be configured"
+            raise LabError(f"switch - expected {known}, found {name or 'none'}. Correct it.")
+        return found[0]
+
     def to_json(self) -> dict[str, Any]:
         """Return plain data for the lab's state file."""
         return asdict(self)
@@ -103,7 +114,7 @@ class Cluster:
         """Undo ``to_json``."""
         nodes = tuple(Node(**node) for node in data["nodes"])
         cables = tuple(Cable(**{**cable, "ends": (cable["ends"][0], cable["ends"][1])}) for cable in data["cables"])
-        switches = tuple(Switch(**switch) for switch in data["switches"])
+        switches = tuple(Switch(**switch) for switch in data.get("switches", []))
         return cls(data["topology"], nodes, cables, data["network"], data["gateway"], switches)
 
 
@@ -115,11 +126,12 @@ def hosts_of(listing: dict[str, Any], group: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def cluster(listing: dict[str, Any], topology: str | None = None, backends: tuple[str, ...] = ()) -> Cluster:
+def cluster(listing: dict[str, Any], topology: str | None = None, backends: tuple[str, ...] = (), routeros: str = ROUTEROS) -> Cluster:
     """Turn the output of ``ansible-inventory --list`` into a cluster.
 
     :param topology: overrides ``fabric_topology`` and then also the inventory's cables.
     :param backends: one of ``BACKENDS`` per node, repeated as needed; empty: alternating networkd and NetworkManager.
+    :param routeros: what the switches run.
     """
     names = hosts_of(listing, "gb10_nodes")
     if not names:
@@ -150,13 +162,13 @@ def cluster(listing: dict[str, Any], topology: str | None = None, backends: tupl
         raise LabError(
             f"ansible_host of {', '.join(outside)} - expected an address in {network}, found another network. The lab has one management network."
         )
-    switches = _switches(hosts_of(listing, "gb10_switches"), variables)
+    switches = _switches(hosts_of(listing, "gb10_switches"), variables, routeros)
     taken |= {switch.address for switch in switches}
     gateway = next(str(address) for address in network.hosts() if str(address) not in taken)
     return Cluster(named, nodes, _cables(named, written, names, switches), str(network), gateway, switches)
 
 
-def _switches(names: list[str], variables: dict[str, dict[str, Any]]) -> tuple[Switch, ...]:
+def _switches(names: list[str], variables: dict[str, dict[str, Any]], version: str) -> tuple[Switch, ...]:
     """Return the switches; ``LabError`` for one that is to be configured and can not be simulated."""
     found = []
     for number, name in enumerate(names, 1):
@@ -167,7 +179,7 @@ def _switches(names: list[str], variables: dict[str, dict[str, Any]]) -> tuple[S
         model = str(own.get("fabric_switch_model", ""))
         if model not in MODELS:
             raise LabError(f"fabric_switch_model of {name} - expected {', '.join(MODELS)}, found {model or 'none'}. The lab simulates no other.")
-        found.append(Switch(name, number, True, model, str(own.get("ansible_host", name)), str(own.get("ansible_user", "admin"))))
+        found.append(Switch(name, number, True, model, str(own.get("ansible_host", name)), str(own.get("ansible_user", "admin")), version))
     return tuple(found)
 
 
@@ -237,7 +249,7 @@ def _speed(mode: str) -> int:
     return int(mode.rpartition("x")[2].rstrip("G")) * 1000
 
 
-def read(paths: Sequence[Path], topology: str | None = None, backends: tuple[str, ...] = ()) -> Cluster:
+def read(paths: Sequence[Path], topology: str | None = None, backends: tuple[str, ...] = (), routeros: str = ROUTEROS) -> Cluster:
     """Read inventories through ``ansible-inventory``, so that group_vars, ranges and every format count; a later one adds to the earlier."""
     missing = [path for path in paths if not path.exists()]
     if missing:
@@ -247,4 +259,4 @@ def read(paths: Sequence[Path], topology: str | None = None, backends: tuple[str
     # without the details that a running lab of this shell adds
     plain = ("env", "ANSIBLE_VARS_PLUGINS=/nonexistent")
     listing = run(*plain, tool if tool.exists() else "ansible-inventory", *sources, "--list")
-    return cluster(json.loads(listing.stdout), topology, backends)
+    return cluster(json.loads(listing.stdout), topology, backends, routeros)

@@ -23,8 +23,6 @@ from .state import Lab
 
 PROGRAM = Path(__file__).resolve().parents[1] / "lab.py"
 PLUGIN = Path(__file__).with_name("switch_vars.py")
-#: RouterOS of a switch unless the lab is told otherwise: the oldest on which everything works.
-VERSION = "7.23.7"
 START_TIMEOUT = 60.0
 
 
@@ -43,12 +41,12 @@ def ask(lab: Lab, request: dict[str, Any]) -> Any:
     return answer["result"]
 
 
-def start(lab: Lab, version: str = VERSION) -> None:
+def start(lab: Lab) -> None:
     """Start the process and wait until it answers; note how to reach every switch."""
     if not lab.up.managed:
         return
     (lab.folder / "switches").mkdir(exist_ok=True)
-    accounts = {switch.name: {"version": version, "user": switch.user, "password": secrets.token_urlsafe(9)} for switch in lab.up.managed}
+    accounts = {switch.name: {"user": switch.user, "password": secrets.token_urlsafe(9)} for switch in lab.up.managed}
     private = lab.folder / "switches/accounts.json"
     private.touch(0o600)
     private.write_text(json.dumps(accounts), encoding="utf-8")

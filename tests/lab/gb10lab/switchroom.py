@@ -77,7 +77,7 @@ class Room:
 
     def _machine(self, switch: Switch, account: dict[str, str]) -> Machine:
         """A switch as its owner has set it up: a name, a password, an address in the management network; everything else as it left the factory."""
-        machine = hardware.build(switch.model, account["version"], identity=switch.name, restart_seconds=RESTART, unroll_seconds=UNROLL)
+        machine = hardware.build(switch.model, switch.version, identity=switch.name, restart_seconds=RESTART, unroll_seconds=UNROLL)
         machine.passwords = {account["user"]: account["password"]}
         if account["user"] != "admin":
             machine.rows("/user")[0]["name"] = account["user"]

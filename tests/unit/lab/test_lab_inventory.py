@@ -108,7 +108,7 @@ def test_cables_of_switches(cables: list[Any], expected: list[tuple[str, str | N
 def test_switches_are_those_of_their_group() -> None:
     """Managed ones with a model, an address and a user; the lab's own address is none of theirs."""
     made = cluster(switched([], s={**CRS812, "ansible_host": "192.168.10.1"}, plain=PLAIN))
-    assert made.switches == (Switch("s", 1, True, "CRS812", "192.168.10.1", "admin"), Switch("plain", 2, False))
+    assert made.switches == (Switch("s", 1, True, "CRS812", "192.168.10.1", "admin", "7.23.7"), Switch("plain", 2, False))
     assert (made.managed, made.gateway) == (made.switches[:1], "192.168.10.2")
 
 

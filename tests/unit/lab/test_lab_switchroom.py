@@ -20,7 +20,7 @@ from gb10lab.state import Lab
 from gb10lab.switchroom import Room
 from switched import CLUSTER
 
-ACCOUNTS = {name: {"version": "7.23.7", "user": "ops", "password": "secret"} for name in ("west", "east")}
+ACCOUNTS = {name: {"user": "ops", "password": "secret"} for name in ("west", "east")}
 SPLIT = "/interface/ethernet set qsfp56-dd-1-1,qsfp56-dd-1-5 auto-negotiation=no speed=200G-baseCR4"
 
 
