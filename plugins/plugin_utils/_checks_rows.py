@@ -106,7 +106,8 @@ OPERATORS: dict[str, Operator] = {
 
 def catalogue() -> list[Check]:
     """The rows that come with the collection."""
-    rows: list[Check] = yaml.safe_load(Path(__file__).with_name("_checks_catalogue.yml").read_text(encoding="utf-8"))
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast where PyYAML has libyaml
+    rows: list[Check] = yaml.load(Path(__file__).with_name("_checks_catalogue.yml").read_text(encoding="utf-8"), Loader=loader)
     return rows
 
 
