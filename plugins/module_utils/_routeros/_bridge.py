@@ -107,9 +107,9 @@ def _size(menus: Menus, want: Want) -> list[tuple[str, list[Command]]]:
     else:
         changes = [(row, noted(row)[L2MTU], forget(row, (L2MTU,))) for row in rows if L2MTU in noted(row)]
     sizes: list[tuple[Row, dict[str, Value]]] = [(row, {L2MTU: int(size)}) for row, size, _comment in changes]
-    if len({comment for _row, _size, comment in changes}) == 1 and len(changes) <= 32:
-        return [("l2mtu", set_rows(ETHERNET, [(row, {**values, "comment": changes[0][2]}) for row, values in sizes]))]
     notes: list[tuple[Row, dict[str, Value]]] = [(row, {"comment": comment}) for row, _size, comment in changes if row.get("comment", "") != comment]
+    if len(notes) == len(changes) <= 32 and all(values == notes[0][1] for _row, values in notes):
+        return [("l2mtu", set_rows(ETHERNET, [(row, {**values, **notes[0][1]}) for row, values in sizes]))]
     both = [("notes", set_rows(ETHERNET, notes)), ("l2mtu", set_rows(ETHERNET, sizes, most=len(sizes)))]
     return both if want.present else both[::-1]
 
