@@ -50,7 +50,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Switch:
-    """One switch. ``number`` counts from 1. ``model``, ``address`` and RouterOS' ``version`` are empty where nobody may log in (``managed`` false)."""
+    """One switch. ``number`` counts from 1. ``model``, ``address`` and RouterOS' ``version`` are empty where nobody may log in (not ``managed``)."""
 
     name: str
     number: int

@@ -231,20 +231,19 @@ def swap(rack: Rack, _node: str, options: Options) -> Rack:
 
 
 def move_tail(rack: Rack, _node: str, options: Options) -> Rack:
-    """A node on another leg of a switch: on the loose tail that is there, else at the end of a new cable."""
+    """The end that comes from a leg of a switch into a port, wherever that end is; a new cable where none comes from there. What was in the port
+    hangs loose."""
     tails = _tails(rack)
-    end, leg = options["end"] or next((port for port, _leg, _speed in tails), ""), options["leg"]
-    if machine(leg) not in {machine(each) for _port, each, _speed in tails}:
+    end, leg = _known(rack, "end", options["end"] or next((port for port, _leg, _speed in tails), "")), options["leg"]
+    known = {machine(each) for cable in rack.cables for each in cable.ends if each is not None}
+    if machine(leg) not in known - {machine(each) for each in rack.ports}:
         raise LabError(f"--option leg - expected a leg of a switch as in crs812.qsfp56-1-1, found {leg or 'none'}. Correct it.")
-    loose = _put(rack, _plugged(rack, "end", end), None)
-    place = loose.at(leg)
-    if place is None:
-        speed = int(options["speed"].rstrip("G")) * 1000
-        return replace(loose, cables=(*loose.cables, Cable(_serial(len(loose.cables)), (leg, end), speed, speed)))
-    number, which = place
-    if loose.cables[number].ends[1 - which] is not None:
-        raise LabError(f"--option leg - expected a free leg, found {loose.cables[number].ends[1 - which]} on {leg}. Choose another.")
-    return _put(loose, (number, 1 - which), end)
+    place, before = rack.at(leg), rack.at(end)
+    loose = rack if before is None or (place is not None and before[0] == place[0]) else _put(rack, before, None)
+    if place is not None:
+        return _put(loose, (place[0], 1 - place[1]), end)
+    speed = int(options["speed"].rstrip("G")) * 1000
+    return replace(loose, cables=(*loose.cables, Cable(_serial(len(loose.cables)), (leg, end), speed, speed)))
 
 
 def switch_off(rack: Rack, node: str, _options: Options) -> Rack:
@@ -277,7 +276,7 @@ CHANGES: dict[str, Callable[[Rack, str, Options], Rack]] = {
     "dead-rail": deaden,
 }
 
-_PORT = r"(\S+) (p[01])"
+_PORT, _LEG = r"(\S+) (p[01])", r"(\S+) ([^ ,]+)"
 #: What the collection tells the person at the rack, and the fault that is doing so; the groups are ports, in the order of the options.
 SENTENCES: tuple[tuple[str, str, str], ...] = (
     (rf"unplug the cable at {_PORT}, plug it into {_PORT}", "move", "from={0} to={1}"),
@@ -285,6 +284,7 @@ SENTENCES: tuple[tuple[str, str, str], ...] = (
     (rf"unplug the cable at {_PORT}, whose other end does not answer", "unplug", "end={0} hold=no"),
     (rf"plug the end in your hand into {_PORT}", "plug", "end={0}"),
     (rf"plug a cable between {_PORT} and {_PORT}", "cable-added", "cable={0}:{1}"),
+    (rf"unplug the cable at {_PORT} and plug in the end that comes from {_LEG}(?:, which is in \S+ p[01] now)?", "moved-tail", "end={0} leg={1}"),
 )
 
 
@@ -293,7 +293,7 @@ def understand(text: str) -> list[tuple[str, dict[str, str]]]:
     found = []
     for sentence in filter(None, (part.strip().rstrip(".") for part in text.split(";"))):
         for pattern, name, options in SENTENCES:
-            match = re.fullmatch(pattern, sentence)
+            match = re.fullmatch(pattern, sentence, re.IGNORECASE)
             if match:
                 words = match.groups()
                 ports = [".".join(words[at : at + 2]) for at in range(0, len(words), 2)]

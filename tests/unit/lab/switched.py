@@ -12,7 +12,11 @@ from switch.interpreter import Interpreter
 from switch.machine import Machine
 
 NODES = tuple(Node(name, number, f"192.168.10.1{number}", "nvidia", "netplan-networkd") for number, name in enumerate(("a", "b", "c"), 1))
-SWITCHES = (Switch("west", 1, True, "CRS812", "192.168.10.2", "ops", "7.23.7"), Switch("east", 2, True, "CRS812", "192.168.10.3", "ops", "7.23.7"), Switch("plain", 3, False))
+SWITCHES = (
+    Switch("west", 1, True, "CRS812", "192.168.10.2", "ops", "7.23.7"),
+    Switch("east", 2, True, "CRS812", "192.168.10.3", "ops", "7.23.7"),
+    Switch("plain", 3, False),
+)
 CABLES = (
     Cable(("west.qsfp56-dd-1-1", "a.p0"), 0),
     Cable(("west.qsfp56-dd-1-5", "b.p0"), 0),

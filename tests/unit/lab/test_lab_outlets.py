@@ -66,6 +66,9 @@ SWAP = ("swapped-tails", "a", {"ends": "b.p0,c.p0"})
         pytest.param({}, [("moved-tail", "a", {"end": "a.p0", "leg": "east.qsfp56-dd-1-5", "speed": "200G"})], ALL, id="a node on the loose tail"),
         pytest.param({}, [("moved-tail", "a", {"end": "a.p0", "leg": "east.qsfp56-2-3", "speed": "100G"})],
                      {k: v for k, v in ALL.items() if k != "n1p0r0"}, id="a node on a leg that is not there"),
+        pytest.param({}, [("moved-tail", "a", {"end": "a.p0", "leg": "west.qsfp56-dd-1-5", "speed": "200G"})],
+                     {k: v for k, v in ALL.items() if k != "n2p0r0"}, id="a node on the tail of another one, which has none now"),
+        pytest.param({}, [("moved-tail", "a", {"end": "a.p0", "leg": "west.qsfp56-dd-1-1", "speed": "200G"})], ALL, id="a node on its own tail"),
         pytest.param({}, [("dead-rail", "a", {"port": "p0", "rail": "0"})], ALL | {"n1p0r0": None}, id="a dead rail"),
     ],
 )
@@ -147,7 +150,7 @@ def test_a_switch_knows_which_port_leads_to_another() -> None:
     ("name", "options", "words"),
     [
         pytest.param("moved-tail", {"end": "", "leg": "spark.qsfp56-1-1", "speed": "200G"}, "expected a leg of a switch", id="no switch"),
-        pytest.param("moved-tail", {"end": "", "leg": "west.qsfp56-dd-1-5", "speed": "200G"}, "found b.p0 on west.qsfp56-dd-1-5", id="a leg in use"),
+        pytest.param("moved-tail", {"end": "", "leg": "a.p1", "speed": "200G"}, "expected a leg of a switch", id="a port of a node"),
         pytest.param("swapped-tails", {"ends": "a.p0"}, "expected two ports", id="one end"),
         pytest.param("swapped-tails", {"ends": "a.p0,b.p1"}, "expected a port with a cable", id="an empty port"),
     ],
@@ -156,6 +159,18 @@ def test_what_two_hands_can_not_do(name: str, options: dict[str, str], words: st
     """Nothing has changed then."""
     with pytest.raises(rack.LabError, match=words):
         held((name, "a", options))
+
+
+def test_tails_go_where_the_collection_says_one_sentence_after_the_other() -> None:
+    """Exchanged ends come right again."""
+    exchanged = held(SWAP)
+    text = (
+        "Unplug the cable at b p0 and plug in the end that comes from west qsfp56-dd-1-5, which is in c p0 now.; "
+        "Unplug the cable at c p0 and plug in the end that comes from east qsfp56-dd-1-1, which is in b p0 now."
+    )
+    for name, options in rack.understand(text):
+        exchanged = CHANGES[name](exchanged, "a", {"speed": "200G", **options})
+    assert exchanged == held()
 
 
 def test_by_default_the_first_two_tails_of_equal_speed_are_exchanged() -> None:
