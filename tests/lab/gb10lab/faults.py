@@ -158,7 +158,7 @@ FAULTS: dict[str, Fault] = {
     **_at_the_rack("unplug", "one end out of its port, held in the hand (hold=yes) or left hanging (no)", repeats=True, end="", hold="yes"),
     **_at_the_rack("plug", "the end in the hand into a free port", repeats=True, end=""),
     **_at_the_rack("swapped-tails", "the ends of two cables exchanged; by default those of two tails of a switch", repeats=True, ends=""),
-    **_at_the_rack("moved-tail", "the end that comes from a leg of a switch into a port of a node, wherever it was", repeats=True, end="", leg="", speed="200G"),
+    **_at_the_rack("moved-tail", "the end that comes from a leg of a switch into another port", repeats=True, end="", leg="", speed="200G"),
     **_at_the_rack("link-100g", "a cable trains at 100G", cable="0"),
     **_at_the_rack("dead-rail", "a rail has carrier and passes nothing, its twin is well", port="p0", rail="1"),
     "foreign-node": Fault(
