@@ -83,24 +83,25 @@ def _ports(slice_: dict[str, Any], facts: dict[str, Any] | None) -> Iterable[dic
             "label": port,
             "port": port,
             "planned": planned,
-            "cable": cable(found),
+            "cable": cable(found, "switch" in planned["peer"]),
             "rails_found": [f"rail {rail['rail']}" for rail in found["rails"]],
             "module": found["module"],
         }
 
 
-def cable(port: dict[str, Any]) -> bool | None:
+def cable(port: dict[str, Any], behind_switch: bool = False) -> bool | None:
     """Tell whether a cable is in a cage; None when nobody knows.
 
     A link or a readable module is a cable. No cable is what ethtool says in so many words, or a port whose rails are up
-    without link while its module can not be read. A rail that is down says nothing: it reports no link for that reason.
+    without link while its module can not be read. A rail that is down says nothing: it reports no link for that reason. Behind a switch
+    no link says nothing either, for its leg may not have been made yet.
     """
     rails = port["rails"]
     if port["module"] or any(rail["carrier"] for rail in rails):
         return True
     if any("cable" in (rail["link_reason"] or "").lower() for rail in rails):
         return False
-    return False if rails and all(rail["up"] and rail["carrier"] is False for rail in rails) else None
+    return False if rails and not behind_switch and all(rail["up"] and rail["carrier"] is False for rail in rails) else None
 
 
 def _rails(slice_: dict[str, Any], facts: dict[str, Any] | None) -> Iterable[dict[str, Any]]:

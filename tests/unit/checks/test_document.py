@@ -35,6 +35,13 @@ def test_a_cable_is_there_or_not_or_nobody_knows(module: dict[str, str], rails: 
     assert cable({"module": module, "rails": rails}) is expected
 
 
+def test_behind_a_switch_a_rail_without_link_may_have_a_cable() -> None:
+    dark = {"up": True, "carrier": False, "link_reason": None}
+    assert cable({"module": {}, "rails": [dark, dark]}) is False
+    assert cable({"module": {}, "rails": [dark, dark]}, behind_switch=True) is None
+    assert cable({"module": {}, "rails": [{**dark, "link_reason": "No cable"}, dark]}, behind_switch=True) is False
+
+
 @pytest.mark.parametrize(
     ("route", "connected", "expected"),
     [
