@@ -137,7 +137,7 @@ reason:
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.gb10.cluster.plugins.module_utils import _neighbors
-from ansible_collections.gb10.cluster.plugins.module_utils._connectx._argspec import interface_errors, slice_argument_spec
+from ansible_collections.gb10.cluster.plugins.module_utils._connectx._argspec import interface_errors, peer_errors, slice_argument_spec
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._machine import Machine
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
 
@@ -157,7 +157,7 @@ def main() -> None:
     """Run the module."""
     module = AnsibleModule(argument_spec={**slice_argument_spec(), **SPEC}, supports_check_mode=True)
     given = module.params
-    wrong = _neighbors.errors(given["run_id"], given["node"]) + interface_errors(given["interfaces"])
+    wrong = _neighbors.errors(given["run_id"], given["node"]) + peer_errors(given["ports"]) + interface_errors(given["interfaces"])
     if not module.check_mode and not _neighbors.allowed():
         wrong.append(message("connectx_neighbors", "root, because raw sockets need it", "another user", "Set become: true."))
     if wrong:

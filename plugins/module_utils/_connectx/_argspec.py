@@ -39,6 +39,14 @@ def _is_rail(rail: Any) -> bool:
         return False
 
 
+def peer_errors(ports: dict[str, Any]) -> list[str]:
+    """What is wrong with the option ``ports`` where only the peers in it are read."""
+    fix = "Give the ports of fabric_plan.nodes[inventory_hostname] as they are."
+    found = {port: planned.get("peer") if isinstance(planned, dict) else planned for port, planned in ports.items()}
+    wrong = [port for port, peer in found.items() if not isinstance(peer, dict) or not ({"node", "port"} <= peer.keys() or "switch" in peer)]
+    return [message(f"{port}: peer", "node and port, or switch and leg", repr(found[port]), fix) for port in wrong]
+
+
 def interface_errors(interfaces: dict[str, Any]) -> list[str]:
     """What is wrong with the option ``interfaces``: it maps ``p0`` and ``p1`` to two device names each."""
     fix = "Write them as in the plan, p0: [aerial00, aerial02]."

@@ -73,6 +73,15 @@ def test_everything_that_is_wrong_is_told_at_once(capsys: pytest.CaptureFixture[
     ]
 
 
+@pytest.mark.parametrize(
+    ("planned", "found"), [(None, None), ("p1", "'p1'"), ({}, None), ({"peer": "spark-2"}, "'spark-2'"), ({"peer": {"node": "b"}}, "{'node': 'b'}")]
+)
+def test_ports_that_are_not_of_the_plan_are_refused(capsys: pytest.CaptureFixture[str], calls: list[Any], planned: Any, found: Any) -> None:
+    fix = "Give the ports of fabric_plan.nodes[inventory_hostname] as they are."
+    assert returned(capsys, ports={"p0": planned})["msg"] == f"p0: peer - expected node and port, or switch and leg, found {found}. {fix}"
+    assert calls == []
+
+
 @pytest.mark.parametrize("phase", ["start", "collect"])
 def test_a_complaint_is_the_message(capsys: pytest.CaptureFixture[str], calls: list[Any], monkeypatch: pytest.MonkeyPatch, phase: str) -> None:
     monkeypatch.setattr(_neighbors, "start", lambda request, machine: "no")
