@@ -93,8 +93,10 @@ def with_settings_of_its_owner(**options) -> Bench:
     return bench
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("make", [without_bridge, a_bench, with_settings_of_its_owner])
+@pytest.mark.parametrize(
+    ("make", "version"),
+    [*((with_settings_of_its_owner, version) for version in VERSIONS), (without_bridge, max(VERSIONS)), (a_bench, max(VERSIONS))],
+)
 @pytest.mark.parametrize("plan", [True, False], ids=["of the plan", "without a plan"])
 def test_absent_leaves_the_export_from_before(run, make, version, plan):
     bench = make(version=version)
