@@ -8,7 +8,6 @@ Each node is a transaction of its own, so every node holds one state entirely; i
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Sequence
@@ -46,8 +45,8 @@ OUTCOMES = {
 
 WANTED = {"present": "what the plan says", "absent": "what was there before the first run"}
 
-_OPTION = re.compile("--(?!extra-vars)")
-_SECRET = re.compile(r"""((?:pass|secret|token|credential)[\w-]*["']?\s*[=:]\s*).+""", re.IGNORECASE | re.DOTALL)
+OURS = ("fabric_", "nccl_", "ssh_mesh_")
+"""How the names of our variables begin; none of them holds a secret."""
 
 
 def outcome(result: dict[str, Any] | None, in_play: bool, check_mode: bool) -> Outcome:
@@ -111,8 +110,40 @@ def _fix(ends: dict[str, Outcome]) -> str:
 
 
 def again(argv: Sequence[str]) -> str:
-    """The command line with which this run was begun, ready to paste; the value of what looks like a secret is left out.
+    """The command line with which this run was begun, ready to paste. Of extra variables that are not ours the value is left out: it may be a secret.
 
     :param argv: ``sys.argv`` of ansible-playbook.
     """
-    return shlex.join(["ansible-playbook", *(word if _OPTION.match(word) else _SECRET.sub(r"\1...", word) for word in argv[1:])])
+    words, told = list(argv[1:]), ["ansible-playbook"]
+    while words:
+        word = words.pop(0)
+        option, equals, value = word.partition("=")
+        if word == "-e" or (not equals and _is_extra(word)):
+            told += [word, *(_told(each) for each in words[:1])]
+            del words[:1]
+        elif _is_extra(option):
+            told.append(f"{option}={_told(value)}")
+        elif word.startswith("-e"):
+            told.append(f"-e{_told(word[2:])}")
+        else:
+            told.append(word)
+    return shlex.join(told)
+
+
+def _is_extra(option: str) -> bool:
+    """Whether it is ``--extra-vars``; argparse takes every beginning of it that is no other option."""
+    return len(option) > 2 and "--extra-vars".startswith(option)
+
+
+def _told(extra: str) -> str:
+    """Extra variables as they may be shown: ``NAME=VALUE`` pairs, a file, or something that is not looked into."""
+    if extra.startswith("@"):
+        return extra
+    if "=" not in extra or extra.lstrip().startswith(("{", "[")):
+        return "..."
+    try:
+        pairs = shlex.split(extra)
+    except ValueError:
+        return "..."
+    named = (pair.partition("=") for pair in pairs)
+    return " ".join(f"{name}={shlex.quote(value) if name.startswith(OURS) else '...'}" for name, _equals, value in named)

@@ -110,8 +110,14 @@ def test_in_check_mode_what_would_be_changed_is_still_old() -> None:
     [
         (["/x/bin/ansible-playbook", "-i", "my lab", "gb10.cluster.teardown", "-K"], "ansible-playbook -i 'my lab' gb10.cluster.teardown -K"),
         (["a", "p.yml", "-e", "ansible_become_password=a b"], "ansible-playbook p.yml -e ansible_become_password=..."),
-        (["a", "p.yml", "-e", '{"x_token": "1", "y": 2}'], """ansible-playbook p.yml -e '{"x_token": ...'"""),
-        (["a", "p.yml", "--extra-vars=api_secret: 1"], "ansible-playbook p.yml '--extra-vars=api_secret: ...'"),
+        (["a", "p.yml", "-e", '{"x_token": "1", "y": 2}'], "ansible-playbook p.yml -e ..."),
+        (["a", "p.yml", "--extra-vars=api_secret: 1"], "ansible-playbook p.yml --extra-vars=..."),
+        (["a", "p.yml", "-epw=1"], "ansible-playbook p.yml -epw=..."),
+        (["a", "p.yml", "--extra-v=pw=1"], "ansible-playbook p.yml --extra-v=pw=..."),
+        (["a", "p.yml", "--extra", "pw='1 2' fabric_mtu=1500"], "ansible-playbook p.yml --extra 'pw=... fabric_mtu=1500'"),
+        (["a", "p.yml", "-e", "pw='1"], "ansible-playbook p.yml -e ..."),
+        (["a", "p.yml", "-e", "@vars.yml", "-e", "fabric_cables='a b'"], """ansible-playbook p.yml -e @vars.yml -e 'fabric_cables='"'"'a b'"'"''"""),
+        (["a", "p.yml", "-e"], "ansible-playbook p.yml -e"),
         (["a", "p.yml", "--vault-password-file=v.txt", "-e", "fabric_mtu=1500"], "ansible-playbook p.yml --vault-password-file=v.txt -e fabric_mtu=1500"),
     ],
 )
