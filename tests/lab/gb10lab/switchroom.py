@@ -14,8 +14,9 @@ import json
 import os
 import socket
 import threading
+import time
 import traceback
-from collections.abc import Callable, ItemsView, Iterator, Mapping
+from collections.abc import Callable, Collection, ItemsView, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from switch.interpreter import Interpreter
 from switch.machine import Machine
 from switch.server import Server, host_key
 
-from . import cabling, card, outlets, rack, switch_faults
+from . import cabling, card, lldp, outlets, rack, switch_faults
 from .inventory import Switch
 from .shell import LabError, run
 from .state import Lab
@@ -62,7 +63,9 @@ class Room:
     def __init__(self, lab: Lab, accounts: dict[str, dict[str, str]]) -> None:
         self.lab, self.held = lab, rack.planned(lab.up)
         self._lock, self._wake = threading.RLock(), threading.Event()
+        self._raw = lldp.open_socket(f"/run/netns/{lab.namespace('fab')}")
         self._applied: dict[str, cabling.Leg] = {}
+        self._new_until = 0.0
         self._described: dict[str, Any] = {}
         self.machines: dict[str, Machine] = {}
         self.servers: dict[str, Server] = {}
@@ -110,10 +113,28 @@ class Room:
                 if self._described.get(node.name) != described:
                     card.write_description(self.lab.node_folder(node) / "hw", described, card.functions(node))
                     self._described[node.name] = described
+            fresh = [name for name, leg in wanted.items() if leg.up and not (name in self._applied and self._applied[name].up)]
             if wanted != self._applied:
                 cabling.apply(self.lab, self._applied, wanted, self.held)
                 self._applied = wanted
+            if fresh:
+                self._new_until = time.monotonic() + lldp.EAGER
+                self.announce(fresh)
         self._wake.set()
+
+    def announce(self, legs: Collection[str]) -> None:
+        """Let the switches tell who they are on those of these legs in ``fab`` that are up."""
+        awake = {leg for leg in legs if self._applied[leg].up}
+        for name, machine in self.machines.items():
+            if "lldp" not in machine.tables["/ip/neighbor/discovery-settings"].record["protocol"]:
+                continue
+            about = f"MikroTik RouterOS {machine.version} {machine.model.product}"
+            for leader, _cable, _other in outlets.ends_of(self.held, name):
+                row = machine.row("/interface/ethernet", leader, "default-name")
+                if row is not None:
+                    said = lldp.frame(row["mac-address"], row["name"], machine.identity, about)
+                    for leg in set(self._legs_behind(f"{name}.{leader}")) & awake:
+                        lldp.send(self._raw, leg, said)
 
     def _pending(self) -> float | None:
         """Seconds until something changes by itself; None when nothing will."""
@@ -127,13 +148,17 @@ class Room:
 
     def watch(self) -> None:
         """Refresh whenever something changes by itself; end when the lab's folder is gone."""
+        spoken = time.monotonic()
         while self.lab.folder.exists():
-            pending = self._pending()
-            was_told = self._wake.wait(60 if pending is None else pending)
+            pending, pause = self._pending(), 1.0 if time.monotonic() < self._new_until else lldp.INTERVAL
+            was_told = self._wake.wait(pause if pending is None else min(pending, pause))
             self._wake.clear()
             if not was_told:
                 self.refresh()
                 self._wake.clear()
+            if time.monotonic() - spoken >= pause:
+                spoken = time.monotonic()
+                self.announce(self._applied)
         os._exit(0)
 
     def _hosts(self, switch: str) -> dict[str, list[str]]:

@@ -14,7 +14,7 @@ import paramiko
 import pytest
 from ansible.inventory.host import Host
 from ansible.parsing.dataloader import DataLoader
-from gb10lab import cabling, card, faults, rack, state, switch_vars, switches, switchroom
+from gb10lab import cabling, card, faults, lldp, rack, state, switch_vars, switches, switchroom
 from gb10lab.shell import LabError
 from gb10lab.state import Lab
 from gb10lab.switchroom import Room
@@ -41,15 +41,19 @@ def _lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
 
 @pytest.fixture(name="room")
 def _room(lab: Lab, key: paramiko.PKey, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """All switches of the lab; ``applied`` are the legs that were brought about, ``described`` the nodes whose card was."""
+    """All switches of the lab; ``applied`` are the legs that were brought about, ``described`` the nodes whose card was,
+    ``said`` the frames of the switches by leg."""
     applied: list[dict[str, cabling.Leg]] = []
     described: list[str] = []
     monkeypatch.setattr(cabling, "apply", lambda lab, before, wanted, held: applied.append(wanted))
     monkeypatch.setattr(card, "write_description", lambda folder, modules, functions: described.append(folder.parent.name))
+    said: list[tuple[str, bytes]] = []
+    monkeypatch.setattr(lldp, "open_socket", lambda namespace: None)
+    monkeypatch.setattr(lldp, "send", lambda raw, device, frame: said.append((device, frame)))
     monkeypatch.setattr(switchroom, "host_key", lambda path: key if "other" not in path.name else paramiko.RSAKey.generate(2048))
     monkeypatch.setattr(switchroom, "RESTART", 0.2)
     room: Any = Room(lab, ACCOUNTS)
-    room.applied, room.described = applied, described
+    room.applied, room.described, room.said = applied, described, said
     room.refresh()
     yield room
     for server in room.servers.values():
@@ -87,6 +91,38 @@ def test_cards_are_described_before_a_leg_and_only_when_they_change(room: Any) -
     time.sleep(0.25)
     room.refresh()
     assert room.described == ["a", "b", "c", "b"]
+
+
+def test_a_switch_tells_its_new_neighbours_who_it_is(room: Any) -> None:
+    """Both rails, as soon as their leg is up; and nobody once it is told not to."""
+    do(room, "run", switch="west", line=SPLIT)
+    time.sleep(0.25)
+    room.refresh()
+    assert sorted(leg for leg, _frame in room.said) == ["n1p0r0", "n1p0r1", "n2p0r0", "n2p0r1"]
+    row = room.machines["west"].row("/interface/ethernet", "qsfp56-dd-1-5")
+    about = "MikroTik RouterOS 7.23.7 CRS812-8DS-2DQ-2DDQ"
+    assert dict(room.said)["n2p0r1"] == lldp.frame(row["mac-address"], "qsfp56-dd-1-5", "west", about)
+    do(room, "run", switch="west", line="/ip/neighbor/discovery-settings set protocol=mndp")
+    room.said.clear()
+    room.announce(room.applied[-1])
+    assert room.said == []
+    do(room, "run", switch="west", line="/ip/neighbor/discovery-settings set protocol=lldp")
+    room.announce(room.applied[-1])
+    assert len(room.said) == 4
+
+
+def test_a_frame_of_lldp() -> None:
+    """Chassis, port, time to live, name, description, capabilities and the end, each behind its type and length (IEEE 802.1AB)."""
+    text = lldp.frame("02:00:5E:10:00:0A", "qsfp56-dd-1-1", "crs812", "MikroTik")
+    assert text[:14].hex() == "0180c200000e" + "02005e10000a" + "88cc"
+    fields, rest = [], text[14:]
+    while rest:
+        kind, length = rest[0] >> 1, (rest[0] & 1) << 8 | rest[1]
+        fields.append((kind, rest[2 : 2 + length]))
+        rest = rest[2 + length :]
+    own = bytes.fromhex("02005e10000a")
+    assert fields == [
+        (1, b"\4" + own), (2, b"\5qsfp56-dd-1-1"), (3, b"\0\x78"), (5, b"crs812"), (6, b"MikroTik"), (7, b"\0\x14\0\x14"), (0, b"")]
 
 
 def test_a_switch_is_reached_at_an_address_that_it_has(room: Any) -> None:
