@@ -75,11 +75,20 @@ def _read(plan: dict[str, Any], switches: dict[str, Any], nodes: dict[str, Any])
             legs.speeds |= {Leg(name, leg): mode.speed for leg in _cages.legs_of(cage, mode)}
         legs.ends |= {Leg(name, leg): (end["node"], end["port"]) for leg, end in switch["legs"].items() if "node" in end}
         legs.bridges |= {Leg(name, port): facts["bridge"] for port, facts in (switches.get(name) or {"ports": {}})["ports"].items()}
+    planned = {port: leg for leg, port in legs.ends.items()}
     for node, facts in nodes.items():
         for port, card in (facts or {"ports": {}})["ports"].items():
             places = [place for rail in card["rails"] for place in _places(plan, switches, str(rail["mac"]).lower())]
-            legs.seen |= {(node, port): place for place in places[:1]}
+            if places:
+                legs.seen[(node, port)] = min(places, key=lambda place: _distance(legs, planned.get((node, port)), place))
     return legs
+
+
+def _distance(legs: Legs, planned: Leg | None, place: Leg) -> int:
+    """The less, the rather a node is there. What a switch floods out of its management port, another one learns on its own: only a place where
+    nobody saw the node better counts."""
+    port = _cages.parse_port(place.name)
+    return [place == planned, place in legs.speeds, port is not None, True].index(True)
 
 
 def _places(plan: dict[str, Any], switches: dict[str, Any], mac: str) -> Iterable[Leg]:

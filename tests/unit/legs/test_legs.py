@@ -24,25 +24,28 @@ JOINED: list[Any] = [
     {"switch": "east", "cage": "qsfp56-1", "to": ["spark-3.p0"]},
     {"between": ["west.qsfp56-dd-2", "east.qsfp56-dd-2"], "mode": "1x400G"},
 ]
+APART: list[Any] = [JOINED[0], {**JOINED[0], "switch": "east", "to": ["spark-1.p1", "spark-2.p1"]}]
 NODES = ("spark-1", "spark-2", "spark-3")
 
 
 def request(cables: list[Any], switches: list[Any]) -> dict[str, Any]:
-    return {"topology": "switched_fabric", "nodes": [{"name": name} for name in NODES], "switches": switches, "cables": cables}
+    names = [name for name in NODES if name in str(cables)]
+    return {"topology": "switched_fabric", "nodes": [{"name": name} for name in names], "switches": switches, "cables": cables}
 
 
-def mac(node: str, rail: int) -> str:
-    return f"4C:BB:47:00:0{node[-1]}:0{rail}"
+def mac(node: str, rail: int, port: str = "p0") -> str:
+    return f"4C:BB:47:0{port[1]}:0{node[-1]}:0{rail}"
 
 
 def card(node: str) -> dict[str, Any]:
     """What a node tells of its card."""
-    return {"connectx": {"ports": {"p0": {"rails": [{"rail": rail, "mac": mac(node, rail)} for rail in (0, 1)]}}}}
+    return {"connectx": {"ports": {port: {"rails": [{"rail": rail, "mac": mac(node, rail, port)} for rail in (0, 1)]} for port in ("p0", "p1")}}}
 
 
 def switch(seen: dict[str, str], bridges: dict[str, str] | None = None) -> dict[str, Any]:
-    """What a switch tells: node -> leg on which both rails of it were seen; ``bridges`` of legs that are not in the usual one."""
-    hosts = {mac(node, rail).lower(): {"port": leg, "bridge": "bridge", "vlan": 1} for node, leg in seen.items() for rail in (0, 1)}
+    """What a switch tells: node, or node and port, -> leg on which both rails of it were seen; ``bridges`` of legs that are not in the usual one."""
+    hosts = {mac(*end).lower(): {"port": leg, "bridge": "bridge", "vlan": 1} for node, leg in seen.items() for rail in (0, 1)
+             for end in [(node.split()[0], rail, *node.split()[1:])]}
     lanes = [f"qsfp56-dd-{cage}-{lane}" for cage in (1, 2) for lane in range(1, 9)] + ["qsfp56-1-1", "qsfp56-2-1"]
     return {"mikrotik": {"hosts": hosts, "ports": {lane: {"bridge": (bridges or {}).get(lane, "bridge")} for lane in lanes}}}
 
@@ -52,6 +55,11 @@ def judge(cables: list[Any], switches: list[Any], seen: dict[str, Any], nodes: t
     assert plan["refusals"] == []
     return fabric_legs(seen, plan, {node: card(node) for node in nodes})
 
+
+WEST = {"spark-1": "qsfp56-dd-1-1", "spark-2": "qsfp56-dd-1-5"}
+EAST = {"spark-1 p1": "qsfp56-dd-1-1", "spark-2 p1": "qsfp56-dd-1-5"}
+NEAR, AFAR = dict.fromkeys(WEST, "ether1"), dict.fromkeys(EAST, "ether1")
+"""What a switch floods over the management network, the other one learns at its own port there."""
 
 AS_PLANNED = {"refusals": [], "warnings": [], "fabric_cables": [], "unseen": []}
 SAME = "The fabric works all the same; correct fabric_cables as shown, so that the plan names what is there."
@@ -63,6 +71,8 @@ RIGHT: dict[str, tuple[Any, ...]] = {
         {"west": switch({"spark-1": "qsfp56-dd-1-1", "spark-2": "qsfp56-dd-1-5", "spark-3": "qsfp56-dd-2-1"}),
          "east": switch({"spark-1": "qsfp56-dd-2-1", "spark-2": "qsfp56-dd-2-1", "spark-3": "qsfp56-1-1"})},
     ),
+    "nodes that a switch which is not joined hears over the management network": (
+        APART, BOTH, {"west": switch(WEST | AFAR), "east": switch(EAST | NEAR)}),
     "a switch that was not read": (PAIRS, CRS812, {"crs812": {}}),
     "no switch at all": (PAIRS, CRS812, {}),
 }  # fmt: skip
@@ -97,6 +107,12 @@ SWAPPED: dict[str, tuple[list[Any], list[Any], dict[str, Any], list[str], list[s
         ["- {switch: crs812, cage: qsfp56-dd-1, breakout: 2x200G, to: [spark-3.p0, spark-2.p0]}",
          "- {switch: crs812, cage: qsfp56-dd-2, breakout: 2x200G, to: [spark-1.p0, null]}"],
     ),
+    "ends of a cage, which another switch hears over the management network": (
+        APART, BOTH, {"west": switch(WEST | AFAR), "east": switch({"spark-1 p1": "qsfp56-dd-1-5", "spark-2 p1": "qsfp56-dd-1-1"} | NEAR)},
+        [f"spark-1 p1 - expected east qsfp56-dd-1-1, found east qsfp56-dd-1-5. {SAME}",
+         f"spark-2 p1 - expected east qsfp56-dd-1-5, found east qsfp56-dd-1-1. {SAME}"],
+        ["- {switch: east, cage: qsfp56-dd-1, breakout: 2x200G, to: [spark-2.p1, spark-1.p1]}"],
+    ),
     "an end of an optical cage": (
         MIXED, CRS812, {"crs812": switch({"spark-3": "qsfp56-dd-2-7"})},
         [f"spark-3 p0 - expected crs812 qsfp56-dd-2-1, found crs812 qsfp56-dd-2-7. {SAME}"],
@@ -112,7 +128,7 @@ def test_ends_of_equal_speed_that_changed_places_are_a_warning_with_the_cables_t
     found = judge(cables, switches, seen)
     assert (found["refusals"], found["warnings"], found["fabric_cables"]) == ([], warnings, lines)
     corrected = yaml.safe_load("\n".join(lines))
-    rest = [cable for cable in cables if cable.get("cage") not in [line["cage"] for line in corrected]]
+    rest = [cable for cable in cables if (cable.get("switch"), cable.get("cage")) not in [(line["switch"], line["cage"]) for line in corrected]]
     assert {**judge(rest + corrected, switches, seen), "unseen": []} == AS_PLANNED
 
 
@@ -141,6 +157,16 @@ MISPLACED: dict[str, tuple[list[Any], list[Any], dict[str, Any], list[str]]] = {
         PAIRS, CRS812, {"crs812": switch({"spark-1": "qsfp56-2-1"})},
         ["spark-1 p0 - expected crs812 qsfp56-dd-1-1 at 200G, found crs812 qsfp56-2-1, which is no leg of the plan. "
          "Unplug the cable at spark-1 p0 and plug in the end that comes from crs812 qsfp56-dd-1-1."],
+    ),
+    "a port of a cage, which another switch hears over the management network": (
+        APART, BOTH, {"west": switch(WEST | AFAR), "east": switch(NEAR | EAST | {"spark-1 p1": "qsfp56-2-1"})},
+        ["spark-1 p1 - expected east qsfp56-dd-1-1 at 200G, found east qsfp56-2-1, which is no leg of the plan. "
+         "Unplug the cable at spark-1 p1 and plug in the end that comes from east qsfp56-dd-1-1."],
+    ),
+    "a port that nobody saw better": (
+        APART, BOTH, {"west": switch(WEST | AFAR), "east": switch({})},
+        [f"spark-{node} p1 - expected east qsfp56-dd-1-{leg} at 200G, found west ether1. "
+         f"Unplug the cable at spark-{node} p1 and plug in the end that comes from east qsfp56-dd-1-{leg}." for node, leg in ((1, 1), (2, 5))],
     ),
     "another bridge": (
         PAIRS, CRS812, {"crs812": switch({"spark-3": "qsfp56-dd-2-5"}, {"qsfp56-dd-2-5": "lan"})},
