@@ -145,5 +145,5 @@ def _told(extra: str) -> str:
         pairs = shlex.split(extra)
     except ValueError:
         return "..."
-    named = (pair.partition("=") for pair in pairs)
+    named = (pair.partition("=") for pair in pairs if "=" in pair)
     return " ".join(f"{name}={shlex.quote(value) if name.startswith(OURS) else '...'}" for name, _equals, value in named)

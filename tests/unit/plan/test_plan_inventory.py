@@ -217,13 +217,26 @@ def test_the_guard_knows_the_groups(title: str, groups: dict[str, Any], expected
     assert refuse_groups(groups) == expected
 
 
+@pytest.mark.parametrize(
+    ("hosts", "expected"),
+    [
+        (["spark-1"], []),
+        (["crs812"], []),
+        (["web", "localhost"], ["hosts of this run - expected one of gb10_nodes or gb10_switches, found localhost, web. Correct --limit."]),
+    ],
+    ids=["a node", "a switch", "none of ours"],
+)
+def test_the_guard_knows_a_limit_that_leaves_nobody(hosts: list[str], expected: list[str]) -> None:
+    assert refuse_groups({"gb10_nodes": ["spark-1"], "gb10_switches": ["crs812"]}, hosts) == expected
+
+
 def test_every_refusal_of_an_inventory_is_in_these_tables(tmp_path: Path) -> None:
     with recorded() as seen:
         for _title, text, run, expected in REFUSED:
             request(tmp_path, text, **run)
             assert all(GRAMMAR.fullmatch(line) for line in expected)
         for _title, groups, _expected in GROUPS:
-            refuse_groups(groups)
+            refuse_groups(groups, ["elsewhere"])
     assert sites("_inventory.py") - seen == set()
 
 
