@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from ansible_collections.gb10.cluster.plugins.modules import mikrotik_info
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._argspec import Access
+from ansible_collections.gb10.cluster.plugins.modules import mikrotik_breakout, mikrotik_bridge, mikrotik_info, mikrotik_roce
 from simulated import Bench
 from switch.machine import Plug
 from switch.models import MODELS, VERSIONS
@@ -107,3 +108,90 @@ def test_every_documented_key_is_returned_and_every_returned_one_documented(run)
     assert set(documented["ports"]["sample"]["qsfp56-dd-1-1"]) == set(facts["ports"]["qsfp56-dd-1-1"])
     assert set(documented["ports"]["sample"]["qsfp56-dd-1-1"]["link"]["module"]) == set(facts["ports"]["qsfp56-dd-1-1"]["link"]["module"])
     assert set(documented["bridges"]["sample"][0]) == set(facts["bridges"][0])
+
+
+CAGES = {"qsfp56-dd-1": {"mode": "2x200G", "media": "copper", "fec": "auto"}}
+LEGS = {f"qsfp56-dd-1-{lane}": {"node": f"spark-{lane}", "port": "p0", "speed": "200G"} for lane in (1, 5)}
+WANTED = {"model": "CRS812", "managed": True, "bridge": None, "vlan": None, "l2mtu": 9216, "roce": "ecn", "cages": CAGES, "legs": LEGS}
+NOTHING: dict = {"refusals": [], "warnings": [], "breakout": [], "bridge": [], "roce": []}
+
+
+def due(run, bench, **options) -> dict:
+    """What is due on a switch, which takes one login and no write to know."""
+    logins, writes = bench.machine.counts["logins"], bench.machine.counts["writes"]
+    result = run(mikrotik_info, bench, gather=[], **options)
+    assert (bench.machine.counts["logins"], bench.machine.counts["writes"]) == (logins + 1, writes)
+    return result["mikrotik"]["due"]
+
+
+def do_all(run, bench, state="present") -> list:
+    """Let the three modules do it, in the order of that state. Gives what they sent."""
+    fabric = {"cages": CAGES, "legs": LEGS} if state == "present" else {}
+    steps = [
+        run(mikrotik_breakout, bench, **fabric, state=state, link_wait=0),
+        run(mikrotik_bridge, bench, **fabric, state=state, **({"l2mtu": 9216} if fabric else {})),
+        run(mikrotik_roce, bench, **fabric, level="ecn" if fabric else "none"),
+    ]
+    return [step["commands"] for step in steps]
+
+
+def test_nothing_is_due_where_nothing_is_wanted(run):
+    assert run(mikrotik_info, Bench(), gather=[])["mikrotik"]["due"] == {}
+
+
+def test_what_is_due_is_what_the_modules_then_do_and_nothing_after_that(run):
+    bench = Bench()
+    bench.run("/interface/bridge/port set [find interface=qsfp56-dd-1-5] hw=no")
+    told = due(run, bench, wanted=WANTED)
+    done = [step["commands"] for step in (
+        run(mikrotik_breakout, bench, cages=CAGES, legs=LEGS, link_wait=0, _ansible_check_mode=True),
+        run(mikrotik_bridge, bench, cages=CAGES, legs=LEGS, l2mtu=9216, _ansible_check_mode=True),
+        run(mikrotik_roce, bench, cages=CAGES, legs=LEGS, level="ecn", _ansible_check_mode=True))]
+    assert [told["breakout"], told["bridge"], told["roce"]] == done and all(done)
+    do_all(run, bench)
+    after = due(run, bench, wanted=WANTED)
+    assert {**after, "warnings": []} == NOTHING
+    assert [warning.split(" - ")[0] for warning in after["warnings"]] == ["sw: management"]
+
+
+def test_what_is_left_of_us_is_due_without_a_plan(run):
+    bench = Bench()
+    assert due(run, bench, wanted={}, state="absent") == NOTHING
+    do_all(run, bench)
+    told = due(run, bench, wanted={}, state="absent")
+    assert told["refusals"] == [] and told["breakout"] and told["bridge"] and told["roce"]
+    do_all(run, bench, state="absent")
+    assert due(run, bench, wanted={}, state="absent") == NOTHING
+
+
+def test_everything_that_can_not_be_is_refused_at_once(run):
+    bench = Bench()
+    bench.run("/interface/bridge add name=second")
+    bench.run("/interface/bridge/port set [find interface=qsfp56-dd-1-5] bridge=second")
+    bench.run("/interface/ethernet/switch/qos/profile add name=roce dscp=26 pcp=3 traffic-class=5")
+    told = due(run, bench, wanted={**WANTED, "model": "CRS804", "cages": {**CAGES, "qsfp56-dd-3": {"mode": "2x200G"}}})
+    assert [refusal.split(" - ")[0] for refusal in told["refusals"]] == [
+        "sw: model", "sw: cage qsfp56-dd-3", *(f"sw: port qsfp56-dd-3-{lane}" for lane in range(1, 9)), "sw: leg qsfp56-dd-1-5", "sw: QoS profile roce"]
+    assert told["refusals"][0] == (
+        "sw: model - expected CRS804, found CRS812-8DS-2DQ-2DDQ. Correct fabric_switch_model, or ansible_host: this may be another switch.")
+
+
+@pytest.mark.parametrize("mode", ["2x400G", None])
+def test_a_plan_that_can_not_be_understood_is_refused_before_anything_else(run, mode):
+    told = due(run, Bench(), wanted={**WANTED, "cages": {"qsfp56-dd-1": {"mode": mode}}})
+    assert told["refusals"] == [
+        "sw: mode of qsfp56-dd-1 - expected 1x400G or 2x200G or 4x100G or 8x50G or 2x40G or 8x25G or 8x10G or 8x1G, "
+        f"found {mode}. A qsfp56-dd cage has no other."]
+    assert {**told, "refusals": []} == NOTHING
+
+
+def test_a_switch_that_nobody_may_change_is_refused_once(run):
+    bench = Bench()
+    bench.machine.tables["/system/package"].rows.pop()
+    assert [refusal.split(" - ")[0] for refusal in due(run, bench, wanted=WANTED)["refusals"]] == ["sw: package switch-marvell"]
+
+
+def test_messages_call_the_switch_by_its_name():
+    assert Access("192.168.10.2", 22, "admin", None, None, 30, True, None).name == "192.168.10.2"
+    assert Access("192.168.10.2", 2222, "admin", None, None, 30, True, None).name == "192.168.10.2:2222"
+    assert Access("192.168.10.2", 2222, "admin", None, None, 30, True, None, "crs812").name == "crs812"
