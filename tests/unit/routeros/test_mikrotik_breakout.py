@@ -225,12 +225,22 @@ def test_absent_brings_back_what_was_before_and_nothing_else(run, options):
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before it runs", "after it ran"])
-def test_a_connection_that_drops_at_any_line_leaves_all_or_nothing(run, after):
-    whole = a_bench()
-    run(mikrotik_breakout, whole, cages=BOTH)
-    wanted, untouched = export(whole.machine), export(a_bench().machine)
-    for line in drops(whole, after):
+@pytest.mark.parametrize("steps", [[{"cages": BOTH}], [{"cages": BOTH}, {"state": "absent"}]], ids=["made", "taken back"])
+def test_a_connection_that_drops_at_any_line_leaves_all_or_nothing(run, steps, after):
+    def a_switch() -> Bench:
         bench = a_bench()
-        bench.scenario.drop_at, bench.scenario.drop_after = line, after
-        result = run(mikrotik_breakout, bench, cages=BOTH)
-        assert export(bench.machine) == (untouched if result.get("failed") else wanted), line
+        for options in steps[:-1]:
+            run(mikrotik_breakout, bench, **options)
+        return bench
+
+    whole = a_switch()
+    untouched = export(whole.machine)
+    run(mikrotik_breakout, whole, **steps[-1])
+    for line in range(1, 80):
+        bench = a_switch()
+        bench.scenario.drop_at, bench.scenario.drop_after = bench.scenario.lines + line, after
+        result = run(mikrotik_breakout, bench, **steps[-1])
+        assert export(bench.machine) == (untouched if result.get("failed") else export(whole.machine)), line
+        if bench.scenario.lines < bench.scenario.drop_at:
+            return
+    pytest.fail("the run never came to an end without a drop")

@@ -5,9 +5,15 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from types import SimpleNamespace
 
 import pytest
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _wishes
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._argspec import Care
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._change import fulfil
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._session import SwitchError
 from ansible_collections.gb10.cluster.plugins.modules import mikrotik_bridge
 from simulated import Bench, check_schema, drops
 from switch.binding import Binder
@@ -272,6 +278,38 @@ def test_what_can_not_be_is_refused_and_nothing_touched(run, lines, options, sai
     assert export(bench.machine) == before
 
 
+def after_maria(*lines: str):
+    """Let the legs be configured while somebody else holds safe mode, and does something in it before she releases it."""
+    bench = a_bench()
+    bench.machine.take_safe_mode(object(), "maria", "ssh")
+
+    def works_until_asked_for() -> None:
+        while not any(line.startswith("/safe-mode") for line in bench.scenario.log):
+            time.sleep(0.01)
+        for line in lines:
+            bench.run(line)
+        bench.machine.end_safe_mode()
+
+    maria = threading.Thread(target=works_until_asked_for)
+    maria.start()
+    try:
+        wish = _wishes.bridge("sw", FABRIC["cages"], FABRIC["legs"], None, None, 9216, True)
+        return fulfil(bench.connect, wish, False, Care(safe_mode_wait=10, settle=0.2, unroll_wait=1, poll=0.01))
+    finally:
+        maria.join()
+
+
+def test_what_somebody_else_did_meanwhile_is_refused_too():
+    with pytest.raises(SwitchError, match="sw: leg qsfp56-dd-1-5 - expected in bridge bridge, found in bridge second. "):
+        after_maria("/interface/bridge add name=second", f"{PORTS} set [find interface=qsfp56-dd-1-5] bridge=second")
+
+
+def test_what_somebody_else_did_meanwhile_is_no_change_of_ours():
+    result = after_maria("/interface/ethernet set qsfp56-dd-1-1 l2mtu=9500").returned
+    assert result["commands"] == ['/interface/ethernet set *C,*D,*E,*F,*10,*11,*12 l2mtu=9216 comment="(gb10.cluster: was l2mtu=1584)"']
+    assert result["before"]["ports"]["qsfp56-dd-1-1"]["l2mtu"] == 9500
+
+
 def test_of_two_bridges_the_offloaded_one_is_used(run):
     bench = Bench("CRS504", "7.23.7")
     bench.run("/interface/bridge add name=roce")
@@ -281,12 +319,22 @@ def test_of_two_bridges_the_offloaded_one_is_used(run):
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before it runs", "after it ran"])
-def test_a_connection_that_drops_at_any_line_leaves_all_or_nothing(run, after):
-    whole = a_bench()
-    run(mikrotik_bridge, whole, **TRUNK, vlan=100)
-    wanted, untouched = export(whole.machine), export(a_bench().machine)
-    for line in drops(whole, after):
+@pytest.mark.parametrize("steps", [[{**TRUNK, "vlan": 100}], [{**FABRIC, "vlan": 100}, {"state": "absent"}]], ids=["made", "taken back"])
+def test_a_connection_that_drops_at_any_line_leaves_all_or_nothing(run, steps, after):
+    def a_switch() -> Bench:
         bench = a_bench()
-        bench.scenario.drop_at, bench.scenario.drop_after = line, after
-        result = run(mikrotik_bridge, bench, **TRUNK, vlan=100)
-        assert export(bench.machine) == (untouched if result.get("failed") else wanted), line
+        for options in steps[:-1]:
+            run(mikrotik_bridge, bench, **options)
+        return bench
+
+    whole = a_switch()
+    untouched = export(whole.machine)
+    run(mikrotik_bridge, whole, **steps[-1])
+    for line in range(1, 90):
+        bench = a_switch()
+        bench.scenario.drop_at, bench.scenario.drop_after = bench.scenario.lines + line, after
+        result = run(mikrotik_bridge, bench, **steps[-1])
+        assert export(bench.machine) == (untouched if result.get("failed") else export(whole.machine)), line
+        if bench.scenario.lines < bench.scenario.drop_at:
+            return
+    pytest.fail("the run never came to an end without a drop")
