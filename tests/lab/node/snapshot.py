@@ -27,11 +27,12 @@ FOLDERS = (
     "/var/lib/gb10",
     "/run/gb10",
     "/root/.ssh",
+    "/home/nvidia/.ssh",
     "/etc/ssh/ssh_config.d",
     "/etc/profile.d",
     "/usr/local/lib/gb10",
 )
-FILES = ("/etc/nccl.conf", "/etc/environment")
+FILES = ("/etc/nccl.conf", "/etc/environment", "/etc/hosts")
 #: Folders with big content that has no business in a digest.
 LARGE = ("/opt/gb10/nccl/",)
 #: What the stand-ins of dcb and ethtool keep of a rail, and what it is when nobody has set it.
