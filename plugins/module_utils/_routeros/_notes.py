@@ -4,8 +4,8 @@
 """What a port was before we changed it, noted in its comment: so the switch itself knows what to go back to, without any plan. Pure.
 
 ``to spark-1 (gb10.cluster: was disabled=no l2mtu=1584 speed=unset)``: behind whatever its owner wrote stands what it was when we first came, all
-fields of ours, so that what somebody else changes later is not taken for it. A speed that was unset keeps our value in the end: RouterOS can
-not unset it.
+fields of ours, so that what somebody else changes later is not taken for it; what the owner writes around the note stays there. A speed that was
+unset keeps our value in the end: RouterOS can not unset it.
 """
 
 from __future__ import annotations
@@ -19,19 +19,23 @@ from ._rows import Row, flag
 ETHERNET = "/interface/ethernet"
 UNSET = "unset"
 CAN_BE_UNSET = ("path-cost",)
-_NOTE = re.compile(r" ?\(gb10\.cluster: was ([^()]*)\)\Z")
+_NOTE = re.compile(r" ?\(gb10\.cluster: was ([^()]*)\)")
 
 
 def noted(row: Row) -> dict[str, str]:
-    """Field -> value before us."""
-    found = _NOTE.search(str(row.get("comment") or ""))
-    return dict(pair.split("=", 1) for pair in found[1].split() if "=" in pair) if found else {}
+    """Field -> value before us. Of two notes the first is the older."""
+    notes = _NOTE.findall(str(row.get("comment") or ""))
+    return dict(pair.split("=", 1) for note in reversed(notes) for pair in note.split() if "=" in pair)
 
 
 def _comment(row: Row, values: dict[str, str]) -> str:
-    own = _NOTE.sub("", str(row.get("comment") or ""))
+    text = str(row.get("comment") or "")
+    found = _NOTE.search(text)
+    before, after = (text[:found.start()], _NOTE.sub("", text[found.end():])) if found else (text, "")
+    if not values:
+        return before + after if before else after.removeprefix(" ")
     note = " ".join(f"{name}={value}" for name, value in sorted(values.items()))
-    return f"{own} (gb10.cluster: was {note})".strip() if values else own
+    return f"{before}{' ' if before else ''}(gb10.cluster: was {note}){after}"
 
 
 def remember(row: Row, before: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ REMEMBERED: dict[str, tuple[str | None, dict[str, Any], str]] = {
     "no comment": (None, {"l2mtu": 1584}, "(gb10.cluster: was l2mtu=1584)"),
     "a comment of the owner, with brackets": ("rack 3 (left)", {"hw": "true"}, "rack 3 (left) (gb10.cluster: was hw=yes)"),
     "unset, and a flag": ("", {"speed": None, "auto-negotiation": True}, "(gb10.cluster: was auto-negotiation=yes speed=unset)"),
+    "a comment that ends in a blank": ("rack 3 ", {"l2mtu": 1584}, "rack 3  (gb10.cluster: was l2mtu=1584)"),
     "an older note stays": ("a (gb10.cluster: was l2mtu=1584)", {"l2mtu": 9216, "disabled": "yes"}, "a (gb10.cluster: was disabled=yes l2mtu=1584)"),
 }
 
@@ -35,7 +36,25 @@ def test_what_is_brought_back_has_the_type_of_a_value() -> None:
     assert back(row, ("pvid",)) == {}
 
 
-@pytest.mark.parametrize("comment", [None, "", "gb10.cluster", "gb10.cluster: was l2mtu=1", "(gb10.cluster: was l2mtu=1) and more", "(was l2mtu=1)"])
+AROUND: dict[str, tuple[str, str, str]] = {
+    "behind it": ("to spark-1 (gb10.cluster: was l2mtu=1584) moved to rack 4",
+                  "to spark-1 (gb10.cluster: was hw=no l2mtu=1584) moved to rack 4", "to spark-1 moved to rack 4"),
+    "behind it alone": ("(gb10.cluster: was l2mtu=1584) moved", "(gb10.cluster: was hw=no l2mtu=1584) moved", "moved"),
+    "in brackets": ("a (gb10.cluster: was l2mtu=1584) (left)", "a (gb10.cluster: was hw=no l2mtu=1584) (left)", "a (left)"),
+    "between two notes": ("a (gb10.cluster: was l2mtu=1584) b (gb10.cluster: was l2mtu=9216)",
+                          "a (gb10.cluster: was hw=no l2mtu=1584) b", "a b"),
+}
+
+
+@pytest.mark.parametrize(("comment", "more", "without"), AROUND.values(), ids=AROUND)
+def test_what_the_owner_writes_around_a_note_stays_and_the_note_counts(comment: str, more: str, without: str) -> None:
+    row = {"comment": comment}
+    assert noted(row) == {"l2mtu": "1584"}
+    assert remember(row, {"l2mtu": 9216, "hw": False}) == more
+    assert forget(row, ("l2mtu",)) == forget({"comment": more}, ("hw", "l2mtu")) == without
+
+
+@pytest.mark.parametrize("comment", [None, "", "gb10.cluster", "gb10.cluster: was l2mtu=1", "(was l2mtu=1)"])
 def test_a_comment_without_a_note_says_nothing(comment: str | None) -> None:
     assert noted({"comment": comment}) == {}
 
