@@ -6,7 +6,8 @@
 Three levels. ``none``: nothing of ours. ``ecn``: RoCEv2 (DSCP 26) in traffic class 3, which marks ECN; its congestion notifications (DSCP 48)
 in class 6 before everything else. ``lossless``: that, plus priority flow control on class 3, a shaper at line rate on queue 3, which received
 PFC needs, and DCBX. Recipe and defaults: MikroTik manual, "Quality of Service"; field differences per version in the rows below.
-Objects of ours are known by their names, which begin with ``gb10-``; nothing else is ever removed.
+Objects of ours are known by their names, which begin with ``gb10-``; nothing else is ever removed. What ports, queues and DCBX were before us is
+noted in the comments of ports where it was not as on a new switch, and comes back.
 """
 
 from __future__ import annotations
@@ -44,8 +45,6 @@ QUEUES: dict[int, tuple[dict[str, Value], dict[str, Value]]] = {
 """Traffic class -> (values for RoCE, values of a new switch), of the tx-manager ``default``.
 ``shared-pool-index`` exists before 7.23 on the CRS5xx only; a field that the row does not show is not written."""
 
-_PORT_DEFAULTS: dict[str, Value] = {"profile": "default", "map": "default", "trust-l3": "ignore", "pfc": PFC_OFF}
-
 SHAPER_LIMITS: tuple[tuple[str, str, int], ...] = (
     ("cpss", "7.23.7", 100),
     ("cpss", "", 200),
@@ -55,8 +54,14 @@ SHAPER_LIMITS: tuple[tuple[str, str, int], ...] = (
 between these nobody looked, so the lower limit is assumed. A leg above the limit runs without a shaper."""
 
 
-TRUST = "trust-l3"
-"""Of a port's QoS only this is noted in its comment: it says which legs are ours, and everything else of them was as on a new switch."""
+TRUST, PFC, SHAPER, DCBX = "trust-l3", "pfc", f"egress-rate-queue{PFC_CLASS}", "lldp-dcbx"
+"""``trust-l3`` is noted of every port that we change, and so says which are ours; the rest only where it was not as on a new switch."""
+
+NEW_PORT: dict[str, Value] = {TRUST: "ignore", PFC: PFC_OFF, SHAPER: None}
+NOTED_OF_SWITCH = (DCBX, *(f"queue{number}-{key}" for number, (_ours, new) in QUEUES.items() for key in new))
+"""What is not of one port is noted on one leg."""
+
+NOTED = (*NEW_PORT, *NOTED_OF_SWITCH)
 
 
 class Have(NamedTuple):
@@ -108,36 +113,32 @@ def _make(found: Device, have: Have, want: Want) -> list[Command]:
     if lossless and pfc_name(have, want) == PFC_NAME:
         commands += _object(f"{QOS}/priority-flow-control", have.pfc, PFC_NAME, {"traffic-class": PFC_CLASS, "rx": True, "tx": True})
     commands += _queues(have, made=True)
-    for port, gbps in want.legs.items():
-        limit = shaper(found, gbps) if lossless else None
-        values = {"trust-l3": "keep", "pfc": pfc_name(have, want) if lossless else PFC_OFF,
-                  f"egress-rate-queue{PFC_CLASS}": f"{limit}G" if limit else None}
+    for port, values in _ports(found, have, want).items():
         commands += _port(have, port, values)
-    commands += set_rows(ETHERNET, [(row, {"comment": remember(row, {TRUST: qos.get(TRUST)})}) for row, qos in _to_note(have, want)])
-    for port in [*want.lanes, *_strays(have, want)]:
-        commands += _port(have, port, {"pfc": PFC_OFF})
     if not lossless:
         commands += [Command(f"{QOS}/priority-flow-control", "remove", (PFC_NAME,)) for row in have.pfc if row["name"] == PFC_NAME]
-    commands += [
+    last = [
         Command("/interface/ethernet/switch", "set", (address(row),), {"qos-hw-offloading": True})
         for row in have.chips if flag(row.get("qos-hw-offloading")) is False
-    ]
-    return commands + _dcbx(have, lossless)
+    ] + _dcbx(have, lossless)
+    notes = _notes(have, want) if commands or last or _noted(have) else []
+    return commands + set_rows(ETHERNET, notes) + last
 
 
 def _remove(have: Have, want: Want) -> list[Command]:
-    """The reverse, and only where something of ours is there. Queues go back to the values of a new switch."""
+    """The reverse, and only where something of ours is there: everything as noted, the rest as on a new switch."""
     profiles = [profile.name for profile in PROFILES if any(row["name"] == profile.name for row in have.profiles)]
-    if not profiles and not any(row["name"] == PFC_NAME for row in have.pfc):
+    if not profiles and not _has(have.pfc, PFC_NAME) and not _noted(have):
         return []
+    nothing = want._replace(legs={}, lanes=[])
+    users: dict[str, dict[str, Value]] = {str(row["name"]): {"profile": "default"} for row in have.ports if row.get("profile") in profiles}
+    for port in dict.fromkeys([*_strays(have, nothing), *users]):
+        values = _before(have, port) if port in _strays(have, nothing) else {}
+        users[port] = {**values, **users.get(port, {})}
     commands: list[Command] = []
-    ours = [name for name, row in have.ethernet.items() if TRUST in noted(row)]
-    for port in dict.fromkeys([*want.legs, *ours, *_strays(have, want)]):
-        trust = former(have.ethernet.get(port, {}), (TRUST,))
-        commands += _port(have, port, {**_PORT_DEFAULTS, **trust, f"egress-rate-queue{PFC_CLASS}": None})
-    commands += set_rows(ETHERNET, [(have.ethernet[port], {"comment": forget(have.ethernet[port], (TRUST,))}) for port in ours])
-    for port in want.lanes:
-        commands += _port(have, port, {"pfc": PFC_OFF})
+    for port, values in users.items():
+        commands += _port(have, port, values)
+    commands += set_rows(ETHERNET, _notes(have, nothing))
     commands += _queues(have, made=False)
     commands += [Command(f"{QOS}/priority-flow-control", "remove", (PFC_NAME,)) for row in have.pfc if row["name"] == PFC_NAME]
     commands += [
@@ -148,10 +149,81 @@ def _remove(have: Have, want: Want) -> list[Command]:
     return commands + _dcbx(have, False)
 
 
-def _to_note(have: Have, want: Want) -> list[tuple[Row, Row]]:
-    """Legs whose trust changes and is not noted yet: the port, and its QoS."""
-    found = [(have.ethernet[row["name"]], row) for row in have.ports if row["name"] in want.legs and row["name"] in have.ethernet]
-    return [(row, qos) for row, qos in found if qos.get(TRUST) != "keep" and TRUST not in noted(row)]
+def _ports(found: Device, have: Have, want: Want) -> dict[str, dict[str, Value]]:
+    """Port -> what it is to be: legs, lanes that do not lead, and ports that are of the fabric no more."""
+    lossless = want.level == "lossless"
+    ports: dict[str, dict[str, Value]] = {}
+    for port, gbps in want.legs.items():
+        limit = shaper(found, gbps) if lossless else None
+        ports[port] = {TRUST: "keep", PFC: pfc_name(have, want) if lossless else PFC_OFF, SHAPER: f"{limit}G" if limit else None}
+    for port in want.lanes:
+        ports[port] = {**(_before(have, port) if TRUST in noted(have.ethernet.get(port, {})) else {}), PFC: PFC_OFF}
+    return ports | {port: _before(have, port) for port in _strays(have, want)}
+
+
+def _noted(have: Have) -> bool:
+    """Whether any port carries our note."""
+    return any(TRUST in noted(row) for row in have.ethernet.values())
+
+
+def _strays(have: Have, want: Want) -> list[str]:
+    """Ports that are ours and belong to the fabric no more: noted, or with our PFC profile, which on a dead lane can storm."""
+    return [str(row["name"]) for row in have.ports if row["name"] not in [*want.legs, *want.lanes]
+            and (TRUST in noted(have.ethernet.get(row["name"], {})) or row.get("pfc") == PFC_NAME)]
+
+
+def _before(have: Have, port: str) -> dict[str, Value]:
+    """A port of ours as it was; without PFC where its profile is gone."""
+    values = {**NEW_PORT, **former(have.ethernet.get(port, {}), tuple(NEW_PORT))}
+    return {**values, PFC: values[PFC] if _has(have.pfc, values[PFC]) else PFC_OFF}
+
+
+def _before_of_switch(have: Have) -> dict[str, Value]:
+    """What was noted of the queues and DCBX; before we first come, queues that are not as on a new switch."""
+    told = {name: value for row in have.ethernet.values() for name, value in former(row, NOTED_OF_SWITCH).items()}
+    if _noted(have) or _has(have.pfc, PFC_NAME) or any(_has(have.profiles, profile.name) for profile in PROFILES):
+        return told
+    for row in have.queues:
+        if row.get("tx-manager") == "default":
+            _ours, new = QUEUES.get(number(row.get("traffic-class")) or 0, ({}, {}))
+            told |= {f"queue{row['traffic-class']}-{key}": row[key] for key in differing(row, new) if key in row}
+    return told
+
+
+def _notes(have: Have, want: Want) -> list[tuple[Row, dict[str, Value]]]:
+    """Ports whose comments change: what they were, and on the first leg what the switch was; nothing of it once that is what it is again."""
+    ports = {str(row["name"]): row for row in have.ports}
+    of_switch = _before_of_switch(have)
+    if want.level == "lossless" and flag(have.discovery.get(DCBX)) is False:
+        of_switch[DCBX] = False
+    stay = [name for name in [*want.legs, *want.lanes] if name in ports and name in have.ethernet]
+    holder = next((name for name in stay if noted(have.ethernet[name]).keys() & set(NOTED_OF_SWITCH)), next(iter(stay), None))
+    changes: list[tuple[Row, dict[str, Value]]] = []
+    for name, row in have.ethernet.items():
+        note = dict(row)
+        if name not in stay:
+            note["comment"] = forget(note, NOTED)
+        elif TRUST not in noted(row) and (name in want.legs or ports[name].get(PFC, PFC_OFF) not in (PFC_OFF, PFC_NAME)):
+            note["comment"] = remember(note, _of_port(ports[name]))
+        if name == holder:
+            note["comment"] = remember(note, of_switch)
+        if want.level != "lossless":
+            note["comment"] = forget(note, (DCBX,))
+        if note.get("comment", "") != row.get("comment", ""):
+            changes.append((row, {"comment": note["comment"]}))
+    return changes
+
+
+def _of_port(qos: Row) -> dict[str, Value]:
+    """What is noted of a port. With our PFC profile it is ours already, and its note was lost."""
+    if qos.get(PFC) == PFC_NAME:
+        return {TRUST: NEW_PORT[TRUST]}
+    other = differing({SHAPER: None, **qos}, {key: value for key, value in NEW_PORT.items() if key != TRUST and key in qos})
+    return {TRUST: qos.get(TRUST), **{key: f"{rate(qos[key])}" if key == SHAPER else qos[key] for key in other}}
+
+
+def _has(rows: list[Row], name: Any) -> bool:
+    return any(row["name"] == name for row in rows)
 
 
 def profile_name(have: Have, want: Want, profile: Profile) -> str:
@@ -166,11 +238,6 @@ def pfc_name(have: Have, want: Want) -> str:
     fits = [row for row in have.pfc if numbers(row.get("traffic-class")) == {PFC_CLASS} and flag(row.get("rx")) and flag(row.get("tx"))]
     names = [str(row["name"]) for row in fits]
     return names[0] if want.adopt and names and PFC_NAME not in names else PFC_NAME
-
-
-def _strays(have: Have, want: Want) -> list[str]:
-    """Ports that still use our PFC profile and belong to the fabric no more; PFC on a dead lane can storm, and it keeps the profile in use."""
-    return [str(row["name"]) for row in have.ports if row.get("pfc") == PFC_NAME and row["name"] not in [*want.legs, *want.lanes]]
 
 
 def _mapped(have: Have, want: Want, profile: Profile) -> bool:
@@ -191,11 +258,13 @@ def _object(menu: str, rows: list[Row], name: str, values: dict[str, Value]) -> 
 
 
 def _queues(have: Have, made: bool) -> list[Command]:
-    commands = []
+    """Queues as RoCE needs them, or as they were."""
+    commands, before = [], _before_of_switch(have)
     for row in have.queues:
         rows_of = QUEUES.get(number(row.get("traffic-class")) or 0)
         if rows_of and row.get("tx-manager") == "default":
-            wanted = {key: value for key, value in rows_of[0 if made else 1].items() if key in row or key in ("schedule", "weight")}
+            values = rows_of[0] if made else {key: before.get(f"queue{row['traffic-class']}-{key}", value) for key, value in rows_of[1].items()}
+            wanted = {key: value for key, value in values.items() if key in row or key in ("schedule", "weight")}
             wrong = differing(row, wanted)
             if wrong:
                 commands.append(Command(f"{QOS}/tx-manager/queue", "set", (str(row[".id"]),), wrong))
@@ -211,10 +280,12 @@ def _port(have: Have, port: str, values: dict[str, Value]) -> list[Command]:
 
 
 def _dcbx(have: Have, on: bool) -> list[Command]:
-    """DCBX tells the hosts about PFC; RouterOS 7.17 and newer on these chips, and only where the row shows it."""
-    if flag(have.discovery.get("lldp-dcbx")) in (None, on):
+    """DCBX tells the hosts about PFC; RouterOS 7.17 and newer on these chips, and only where the row shows it. Off only where we switched it on:
+    noted, or without any note lossless of ours."""
+    is_ours = DCBX in _before_of_switch(have) or (_has(have.pfc, PFC_NAME) and not _noted(have))
+    if flag(have.discovery.get(DCBX)) in (None, on) or not (on or is_ours):
         return []
-    return [Command("/ip/neighbor/discovery-settings", "set", (), {"lldp-dcbx": on})]
+    return [Command("/ip/neighbor/discovery-settings", "set", (), {DCBX: on})]
 
 
 def differing(row: Row, values: dict[str, Value]) -> dict[str, Value]:

@@ -93,7 +93,8 @@ def test_the_commands_of_lossless_on_a_crs812_are_the_published_recipe():
         f"{QOS}/tx-manager/queue set *4 weight=1 ecn=yes",
         f"{QOS}/port set qsfp56-dd-1-1 trust-l3=keep pfc=gb10-pfc egress-rate-queue3=200G",
         f"{QOS}/port set qsfp56-1-1 trust-l3=keep pfc=gb10-pfc",
-        '/interface/ethernet set *3,*B comment="(gb10.cluster: was trust-l3=ignore)"',
+        '/interface/ethernet set qsfp56-1-1 comment="(gb10.cluster: was trust-l3=ignore)"',
+        '/interface/ethernet set qsfp56-dd-1-1 comment="(gb10.cluster: was lldp-dcbx=no trust-l3=ignore)"',
         "/ip/neighbor/discovery-settings set lldp-dcbx=yes",
     ]
 
@@ -109,10 +110,48 @@ def test_before_7_23_the_map_is_said_and_the_crs5xx_has_a_shared_pool():
         f"{QOS}/tx-manager/queue set *2 schedule=high-priority-group weight=1",
         f"{QOS}/tx-manager/queue set *4 weight=1 ecn=yes shared-pool-index=1",
         f"{QOS}/port set qsfp28-1-1 trust-l3=keep pfc=gb10-pfc egress-rate-queue3=100G",
-        '/interface/ethernet set qsfp28-1-1 comment="(gb10.cluster: was trust-l3=ignore)"',
+        '/interface/ethernet set qsfp28-1-1 comment="(gb10.cluster: was lldp-dcbx=no trust-l3=ignore)"',
         "/interface/ethernet/switch set switch1 qos-hw-offloading=yes",
         "/ip/neighbor/discovery-settings set lldp-dcbx=yes",
     ]
+
+
+OWNERS: dict[str, list[str]] = {
+    "all objects of its own": [
+        f"{QOS}/profile add name=roce dscp=26 pcp=3 traffic-class=3", f"{QOS}/profile add name=cnp dscp=48 pcp=6 traffic-class=6",
+        f"{QOS}/priority-flow-control add name=pfc-tc3 traffic-class=3 rx=yes tx=yes"],
+    "all objects of its own, in use": [
+        f"{QOS}/profile add name=roce dscp=26 pcp=3 traffic-class=3", f"{QOS}/profile add name=cnp dscp=48 pcp=6 traffic-class=6",
+        f"{QOS}/priority-flow-control add name=pfc-tc3 traffic-class=3 rx=yes tx=yes", f"{QOS}/tx-manager/queue set 3 weight=1 ecn=yes",
+        f"{QOS}/port set qsfp56-dd-1-1,qsfp56-dd-1-2 pfc=pfc-tc3 trust-l3=keep", "/ip/neighbor/discovery-settings set lldp-dcbx=yes"],
+    "DCBX": ["/ip/neighbor/discovery-settings set lldp-dcbx=yes"],
+    "a shaper": [f"{QOS}/port set qsfp56-dd-1-1 egress-rate-queue3=50G"],
+    "a profile of ports": [f"{QOS}/profile add name=video traffic-class=5", f"{QOS}/port set qsfp56-dd-1-1,sfp56-1 profile=video"],
+    "trust": [f"{QOS}/port set qsfp56-dd-1-1,sfp56-1 trust-l3=keep"],
+    "other queues": [f"{QOS}/tx-manager/queue set 1 weight=7", f"{QOS}/tx-manager/queue set 6 schedule=high-priority-group"],
+    "comments": ['/interface/ethernet set qsfp56-dd-1-1,qsfp56-dd-1-2 comment="rack 3 (left)"'],
+}
+
+
+@pytest.mark.parametrize("lines", OWNERS.values(), ids=OWNERS)
+@pytest.mark.parametrize("levels", [("ecn", "none"), ("lossless", "ecn", "lossless", "none")], ids="-".join)
+def test_what_the_owner_had_set_is_there_again_after_none(lines, levels):
+    bench = bench_of("CRS812", "7.23.7")
+    for line in lines:
+        assert bench.run(line) == ""
+    before = export(bench.machine)
+    for level in levels:
+        want = a_want("CRS812", level, adopt=True) if level != "none" else Want("none", {}, [])
+        apply(bench, want)
+        assert apply(bench, want) == []
+    assert export(bench.machine) == before
+
+
+def test_ecn_leaves_dcbx_of_the_owner_on():
+    bench = Bench()
+    bench.run("/ip/neighbor/discovery-settings set lldp-dcbx=yes")
+    for level in ("ecn", "lossless", "ecn"):
+        assert not any("lldp-dcbx" in line for line in apply(bench, a_want("CRS812", level)))
 
 
 def test_none_touches_nothing_of_others():
@@ -123,18 +162,31 @@ def test_none_touches_nothing_of_others():
     assert commands(bench, a_want("CRS812", "none")) == []
 
 
-def test_pfc_of_ours_is_taken_from_lanes_and_from_ports_that_left_the_fabric():
-    bench = Bench()
+def test_a_port_that_left_the_fabric_is_as_before_and_a_lane_keeps_no_pfc():
+    bench = bench_of("CRS812", "7.23.7")
+    before = export(bench.machine)
     apply(bench, Want("lossless", {"qsfp56-dd-1-1": 200, "qsfp56-dd-1-5": 200}, []))
     told = apply(bench, Want("lossless", {"qsfp56-dd-2-1": 200}, ["qsfp56-dd-1-5"]))
-    assert f"{QOS}/port set qsfp56-dd-1-1 pfc=disabled" in told
-    assert f"{QOS}/port set qsfp56-dd-1-5 pfc=disabled" in told
+    assert f"{QOS}/port set qsfp56-dd-1-1 trust-l3=ignore pfc=disabled !egress-rate-queue3" in told
+    assert f"{QOS}/port set qsfp56-dd-1-5 trust-l3=ignore pfc=disabled !egress-rate-queue3" in told
+    apply(bench, Want("none", {}, []))
+    assert export(bench.machine) == before
+
+
+def test_our_pfc_whose_note_was_lost_is_taken_from_every_port():
+    bench = bench_of("CRS812", "7.23.7")
+    before = export(bench.machine)
+    apply(bench, a_want("CRS812", "lossless"))
+    bench.run('/interface/ethernet set [find] comment=""')
+    apply(bench, a_want("CRS812", "none"))
+    assert export(bench.machine) == before
 
 
 def test_a_profile_of_others_is_refused_or_adopted_and_then_left_alone():
     bench = Bench()
     bench.run(f"{QOS}/profile add name=roce dscp=26 pcp=3 traffic-class=3")
     bench.run(f"{QOS}/priority-flow-control add name=pfc-tc3 traffic-class=3 rx=yes tx=yes")
+    before = export(bench.machine)
     found, have = read(bench)
     assert _qos_checks.refusals("sw", found, have, a_want("CRS812", "lossless")) == [
         "sw: QoS profile roce - expected no other profile for DSCP 26, found traffic class 3. "
@@ -145,7 +197,7 @@ def test_a_profile_of_others_is_refused_or_adopted_and_then_left_alone():
     assert f"{QOS}/port set qsfp56-dd-1-1 trust-l3=keep pfc=pfc-tc3 egress-rate-queue3=200G" in told
     assert not any("gb10-roce" in line or "gb10-pfc" in line for line in told)
     apply(bench, a_want("CRS812", "none", adopt=True))
-    assert bench.run(f":put [:len [{QOS}/profile find where name=roce]]") == "1"
+    assert export(bench.machine) == before
 
 
 ONE_LEG = Want("lossless", {"qsfp56-dd-1-1": 200}, [])
