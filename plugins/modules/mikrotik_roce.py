@@ -13,7 +13,8 @@ version_added: 0.1.0
 description:
   - V(ecn) puts RoCEv2 (DSCP 26) into traffic class 3, which marks ECN, and its congestion notifications (DSCP 48) into class 6.
   - V(lossless) adds priority flow control on class 3, a shaper at line rate, which received PFC needs, and DCBX.
-  - V(none) takes all of it away again and restores the defaults. On the CRS5xx C(qos-hw-offloading) stays on, as switching it off needs a reboot.
+  - V(none) takes all of it away again. What ports, queues and DCBX were before is noted in the comments of ports, and comes back.
+    On the CRS5xx C(qos-hw-offloading) stays on, as switching it off needs a reboot.
   - Objects of this module have names that begin with C(gb10-). Nothing else is ever removed.
   - Refuses what a version accepts and ignores, RoCE on the CRS8xx before RouterOS 7.23, and chips that know neither PFC nor ECN.
 author:
@@ -36,7 +37,7 @@ options:
     choices: [none, ecn, lossless]
     required: true
   cages:
-    description: Cages of the fabric, C(fabric_plan.switches[NAME].cages). PFC is cleared from their lanes that do not lead.
+    description: Cages of the fabric, C(fabric_plan.switches[NAME].cages). As long as there is RoCE, their lanes that do not lead have no PFC.
     type: dict
     default: {}
   legs:
@@ -108,7 +109,7 @@ export:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _qos, _qos_checks, _qos_view, _wishes
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _qos_checks, _qos_rows, _qos_view, _wishes
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._argspec import access_of, care_of, change_argument_spec
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._change import device_of, fulfil
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._login import connect
@@ -130,7 +131,7 @@ def main() -> None:
     """Read, decide, change, report."""
     spec = {
         **change_argument_spec(),
-        "level": {"type": "str", "choices": list(_qos.LEVELS), "required": True},
+        "level": {"type": "str", "choices": list(_qos_rows.LEVELS), "required": True},
         "cages": {"type": "dict", "default": {}},
         "legs": {"type": "dict", "default": {}},
         "foreign": {"type": "str", "choices": ["refuse", "adopt"], "default": "refuse"},

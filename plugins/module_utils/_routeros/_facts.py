@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ._cages import Lane, claims, lanes_of, parse_port
 from ._device import Device
-from ._qos import Have
+from ._qos_rows import Have
 from ._rows import Row, flag, number, rate, words
 
 MODULE_FIELDS = {

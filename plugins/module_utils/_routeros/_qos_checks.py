@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from .._message import message
 from ._device import Device
-from ._qos import PFC_NAME, PFC_OFF, PROFILES, QUEUES, Have, Want, differing, pfc_name, profile_name, shaper
+from ._qos import pfc_name, profile_name, shaper
+from ._qos_rows import PFC_NAME, PFC_OFF, PROFILES, QUEUES, Have, Want, differing
 from ._rows import Row, flag, number, numbers
 
 FLOORS: dict[str, str] = {"cpss": "7.23", "bc2": "7.20"}

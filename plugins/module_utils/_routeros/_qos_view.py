@@ -9,7 +9,7 @@ from typing import Any
 
 from ._cages import lanes_of, parse_port
 from ._notes import ETHERNET, noted
-from ._qos import PFC_CLASS, QOS, QUEUES, TRUST, Have, Want
+from ._qos_rows import QOS, QUEUES, SHAPER, TRUST, Have, Want
 from ._rows import Row, flag, number, numbers, rate
 
 MENUS: dict[str, bool] = {
@@ -70,7 +70,7 @@ def view(menus: Menus, wanted: Want) -> dict[str, Any]:
         "queues": {str(row["traffic-class"]): {"schedule": row.get("schedule"), "weight": str(row.get("weight")), "ecn": flag(row.get("ecn"))}
                    for row in rows.queues if row.get("tx-manager") == "default" and number(row.get("traffic-class")) in QUEUES},
         "ports": {str(row["name"]): {"trust_l3": row.get("trust-l3"), "pfc": row.get("pfc"),
-                                     "egress_rate_queue3": rate(row.get(f"egress-rate-queue{PFC_CLASS}"))}
+                                     "egress_rate_queue3": rate(row.get(SHAPER))}
                   for row in rows.ports if row["name"] in wanted.legs or row["name"] in wanted.lanes},
         "lldp_dcbx": flag(rows.discovery.get("lldp-dcbx")),
         "qos_hw_offloading": [flag(row.get("qos-hw-offloading")) for row in rows.chips],

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ._command import address
 from ._device import Device, device
 from ._facts import Ports, leaders
-from ._qos import Have
+from ._qos_rows import Have
 from ._qos_view import MENUS, have
 from ._rows import Row, flag
 from ._session import ConnectionLost, Session, SwitchError

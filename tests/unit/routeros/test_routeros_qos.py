@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _qos, _qos_checks
-from ansible_collections.gb10.cluster.plugins.module_utils._routeros._qos import Want
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._qos_rows import Want
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._state import Reader
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._transaction import Care, Switch, Task, converge
 from simulated import Bench
