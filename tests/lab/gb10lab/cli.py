@@ -19,7 +19,7 @@ from pathlib import Path
 
 from switch.models import VERSIONS
 
-from . import cabling, containers, faults, image, inventory, network, nodes, ssh, switches, triggers, wheels
+from . import cabling, containers, faults, image, inventory, limits, network, nodes, ssh, switches, triggers, wheels
 from .shell import LabError, end_process, run
 from .state import Lab, locked
 
@@ -65,6 +65,7 @@ def up(options: argparse.Namespace) -> int:
             wanted = fingerprint(cluster, name)
             if not (lab.cluster and lab.fingerprint == wanted and healthy(lab)):
                 _destroy(lab)
+                limits.check(len(cluster.nodes))
                 lab = Lab(options.name, cluster, "", image.runtime(name))
                 lab.save()
                 try:
