@@ -10,8 +10,8 @@ from pathlib import Path
 
 from .shell import LabError
 
-#: Inotify instances of one running node (counted: 9) and one to spare.
-PER_NODE = 10
+#: Inotify instances of one running node, counted.
+PER_NODE = 9
 LIMIT = "fs.inotify.max_user_instances"
 
 

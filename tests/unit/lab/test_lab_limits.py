@@ -13,15 +13,12 @@ from gb10lab import limits
 from gb10lab.shell import LabError
 
 
-def test_nodes_that_just_fit():
-    limits.refuse(nodes=8, limit=128, used=48)
-
-
-def test_one_too_many():
+def test_nodes_that_just_fit_and_one_instance_too_many():
+    assert limits.refuse(nodes=8, limit=128, used=56) is None
     with pytest.raises(LabError) as error:
-        limits.refuse(nodes=8, limit=128, used=49)
+        limits.refuse(nodes=8, limit=128, used=57)
     assert str(error.value) == (
-        "fs.inotify.max_user_instances - expected at least 129 (49 in use, 80 for 8 nodes), found 128. "
+        "fs.inotify.max_user_instances - expected at least 129 (57 in use, 72 for 8 nodes), found 128. "
         "Take another lab down, or raise it: sysctl -w fs.inotify.max_user_instances=512"
     )
 
