@@ -56,6 +56,11 @@ NETPLAN = """\
             - to: default
               via: {gateway}
     """
+# After three minutes without a lease NetworkManager would take a rail's link-local address away for five, whatever anybody else does.
+NM_PATIENCE = """\
+    [connection]
+    ipv4.dhcp-timeout=2147483647
+    """
 NETPLAN_DESKTOP = """\
     # Let NetworkManager manage all devices on this system
     network:
@@ -102,6 +107,8 @@ def fresh_files(cluster: Cluster, node: Node) -> dict[str, tuple[str, int]]:
         "etc/resolv.conf": ("", 0o644),
         "etc/hosts": (f"127.0.0.1 localhost\n127.0.1.1 {node.name}\n::1 ip6-localhost ip6-loopback\n", 0o644),
     }
+    if node.backend != "netplan-networkd":
+        texts["etc/NetworkManager/conf.d/90-lab-patience.conf"] = (NM_PATIENCE, 0o644)
     if node.backend == "netplan-networkmanager":
         texts["etc/netplan/01-network-manager-all.yaml"] = (NETPLAN_DESKTOP, 0o600)
     if node.backend == "networkmanager":
