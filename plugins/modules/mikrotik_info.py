@@ -126,11 +126,11 @@ mikrotik:
       sample: {enabled: false, holder: nobody}
     due:
       description:
-        - With O(wanted), why that can not be, else the commands that each module would send, and what the owner should know of those that
-          have none to send.
+        - With O(wanted), why that can not be, else the commands that each module would send. Of those that have none to send, C(warnings) are
+          what the owner should know, C(problems) what is configured and does not work.
       type: dict
       returned: always
-      sample: {refusals: [], warnings: [], breakout: [], bridge: ["/interface/ethernet set *B,*C,*D,*E l2mtu=9216"], roce: []}
+      sample: {refusals: [], warnings: [], problems: [], breakout: [], bridge: ["/interface/ethernet set *B,*C,*D,*E l2mtu=9216"], roce: []}
     missing:
       description: Menus that could not be read, and what the switch said.
       type: dict

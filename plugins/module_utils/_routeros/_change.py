@@ -62,17 +62,22 @@ def fulfil(connect: Callable[[], Session], wish: Wish, check_mode: bool, care: C
     :raises SwitchError: with every refusal, or with what went wrong; then nothing was changed.
     """
     switch = Switch(connect)
-    before = read(Reader(switch.session), {**COMMON_MENUS, **wish.menus}, wish)
-    refused = _device.refusals(switch.name, device_of(before)) or wish.refusals(before, switch.session.address)
-    if refused:
-        switch.session.close()
-        raise SwitchError("\n".join(refused))
-    task = Task(lambda session: {**before, **read(Reader(session), wish.menus, wish)}, wish.groups, wish.problems)
+    seen: Menus = {}
+
+    def first(session: Session) -> Menus:
+        seen.update(read(Reader(session), {**COMMON_MENUS, **wish.menus}, wish))
+        refused = _device.refusals(session.name, device_of(seen)) or wish.refusals(seen, session.address)
+        if refused:
+            raise SwitchError("\n".join(refused))
+        return dict(seen)
+
+    task = Task(lambda session: {**seen, **read(Reader(session), wish.menus, wish)}, wish.groups, wish.problems, first)
     try:
-        outcome = converge(switch, task, check_mode, care, before)
+        outcome = converge(switch, task, check_mode, care)
     except SwitchError:
         switch.session.drop()
         raise
+    before = outcome.before
     after = predict(before, wish.groups(before)) if check_mode else outcome.after
     warnings = _device.warnings(switch.name, device_of(before)) + wish.warnings(before, switch.session.address)
     if not outcome.commands:
@@ -93,10 +98,10 @@ def read(reader: Reader, menus: dict[str, bool], wish: Wish) -> Menus:
 def due(reader: Reader, wishes: dict[str, Wish]) -> dict[str, Any]:
     """What wishes take, looked at with one login: the commands that are missing by the wish's name, and every refusal, as ``refusals``.
 
-    ``warnings`` are of those wishes that nothing is missing for; who fulfils one is told its warnings then.
+    ``warnings`` and ``problems`` are of those wishes that nothing is missing for; who fulfils one is told them then.
     """
     session = reader.session
-    told: dict[str, Any] = {"refusals": [], "warnings": [], **{name: [] for name in wishes}}
+    told: dict[str, Any] = {"refusals": [], "warnings": [], "problems": [], **{name: [] for name in wishes}}
     for name, wish in wishes.items():
         try:
             menus = read(reader, {**COMMON_MENUS, **wish.menus}, wish)
@@ -108,7 +113,8 @@ def due(reader: Reader, wishes: dict[str, Wish]) -> dict[str, Any]:
         told["refusals"] += [text for text in refused if text not in told["refusals"]]
         if not refused:
             told[name] = [command.text for group in wish.groups(menus) for command in group.commands]
-            told["warnings"] += [] if told[name] else wish.warnings(menus, session.address) + wish.problems(menus)
+            told["warnings"] += [] if told[name] else wish.warnings(menus, session.address)
+            told["problems"] += [] if told[name] else wish.problems(menus)
     return told
 
 

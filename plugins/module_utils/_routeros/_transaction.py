@@ -33,11 +33,13 @@ State = dict[str, Any]
 
 class Task(NamedTuple):
     """What a module wants. ``read`` takes a session and gives everything the decision needs; ``compute`` turns that into the groups of
-    commands that are still missing (none: converged); ``problems`` says what is wrong although nothing is missing."""
+    commands that are still missing (none: converged); ``problems`` says what is wrong although nothing is missing. ``first`` is ``read`` before
+    a change, and raises :class:`SwitchError` when it must not be."""
 
     read: Callable[[Session], State]
     compute: Callable[[State], list[Group]]
     problems: Callable[[State], list[str]] = lambda state: []
+    first: Callable[[Session], State] | None = None
 
 
 class Outcome(NamedTuple):
@@ -87,15 +89,14 @@ def batches(groups: list[Group]) -> list[list[Group]]:
     return filled
 
 
-def converge(switch: Switch, task: Task, check_mode: bool, care: Care = Care(), before: State | None = None) -> Outcome:
+def converge(switch: Switch, task: Task, check_mode: bool, care: Care = Care()) -> Outcome:
     """Make a switch what ``task`` wants, or tell what that takes.
 
-    A switch that already is, costs one login and no write.
+    A switch that already is, costs one login and no write. After somebody else's safe mode everything is looked at again.
 
-    :param before: the state, where it has just been read.
     :raises SwitchError: when it can not be; what the text says was committed stays, everything else is as before.
     """
-    before = task.read(switch.session) if before is None else before
+    before = (task.first or task.read)(switch.session)
     groups = task.compute(before)
     commands = [command.text for group in groups for command in group.commands]
     if check_mode or not groups:

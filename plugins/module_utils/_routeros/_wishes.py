@@ -99,5 +99,5 @@ def due_of_plan(reader: Reader, found: Device, plan: dict[str, Any], present: bo
     except ConnectionLost:
         raise
     except SwitchError as error:
-        told = {"refusals": str(error).split("\n"), "warnings": [], **{module: [] for module in MODULES}}
+        told = {"refusals": str(error).split("\n"), "warnings": [], "problems": [], **{module: [] for module in MODULES}}
     return {**told, "refusals": refuse_model(name, found, plan.get("model") if present else None) + told["refusals"]}

@@ -113,7 +113,7 @@ def test_every_documented_key_is_returned_and_every_returned_one_documented(run)
 CAGES = {"qsfp56-dd-1": {"mode": "2x200G", "media": "copper", "fec": "auto"}}
 LEGS = {f"qsfp56-dd-1-{lane}": {"node": f"spark-{lane}", "port": "p0", "speed": "200G"} for lane in (1, 5)}
 WANTED = {"model": "CRS812", "managed": True, "bridge": None, "vlan": None, "l2mtu": 9216, "roce": "ecn", "cages": CAGES, "legs": LEGS}
-NOTHING: dict = {"refusals": [], "warnings": [], "breakout": [], "bridge": [], "roce": []}
+NOTHING: dict = {"refusals": [], "warnings": [], "problems": [], "breakout": [], "bridge": [], "roce": []}
 
 
 def due(run, bench, **options) -> dict:
@@ -152,6 +152,20 @@ def test_what_is_due_is_what_the_modules_then_do_and_nothing_after_that(run):
     after = due(run, bench, wanted=WANTED)
     assert {**after, "warnings": []} == NOTHING
     assert [warning.split(" - ")[0] for warning in after["warnings"]] == ["sw: management"]
+
+
+def test_what_is_configured_and_does_not_work_is_a_problem_once_nothing_is_missing(run):
+    bench = Bench()
+    bench.machine.plugs["qsfp56-dd-1"] = Plug(speeds=(200,), tails=(1, 5))
+    do_all(run, bench)
+    bench.run("/interface/bridge/settings set use-ip-firewall=yes")
+    told = due(run, bench, wanted=WANTED)
+    assert told["problems"] == [
+        f"sw: leg qsfp56-dd-1-{lane} - expected forwarded by the chip (flag H in /interface/bridge/port), found forwarded by the CPU. "
+        "Look for a second bridge, a horizon, or use-ip-firewall." for lane in (1, 5)]
+    assert [warning.split(" - ")[0] for warning in told["warnings"]] == ["sw: management"]
+    bench.run('/interface/ethernet set [find where name~"^qsfp56-dd-1"] l2mtu=1584')
+    assert due(run, bench, wanted=WANTED)["problems"] == []
 
 
 def test_what_is_left_of_us_is_due_without_a_plan(run):
