@@ -44,12 +44,16 @@ def verdict(plan: dict[str, Any], switches: dict[str, Any], nodes: dict[str, Any
 
     :param switches: switch -> facts of ``mikrotik_info`` with its host table; a switch that was not read says nothing.
     :param nodes: node -> facts of ``connectx_info``; a node without says nothing.
-    :returns: ``{refusals: [text], warnings: [text], fabric_cables: [line], unseen: [text]}``: ``fabric_cables`` are the lines to write instead
-        of those of the same cages, ``unseen`` the ports that no switch has seen.
+    :returns: ``{refusals: [text], warnings: [text], fabric_cables: [line], unseen: [text], unread: [text]}``: ``fabric_cables`` are the lines to
+        write instead of those of the same cages; ``unseen`` and ``unread`` say which legs could not be looked at.
     """
     legs = _read(plan, switches, nodes)
     refusals, moved = [], []
-    unseen = [join(port) for leg, port in legs.ends.items() if leg.switch in switches and port not in legs.seen and nodes.get(port[0])]
+    asked = [port for leg, port in legs.ends.items() if leg.switch in switches]
+    unseen = [f"The leg of {join(port)} was not looked at, because no switch has heard that port."
+              for port in asked if port not in legs.seen and nodes.get(port[0])]
+    unread = [f"The legs of {node} were not looked at, because its card was not read in this run. Run without --limit and --tags to have them looked at."
+              for node in dict.fromkeys(node for node, _port in asked) if not nodes.get(node)]
     for leg, port in legs.ends.items():
         found = legs.seen.get(port, leg)
         wrong = _wrong(legs, leg, found)
@@ -63,7 +67,7 @@ def verdict(plan: dict[str, Any], switches: dict[str, Any], nodes: dict[str, Any
     correct = "correct fabric_cables as shown" if lines else "run again for all nodes to be shown how to correct fabric_cables"
     warnings = [message(join(port), leg, legs.seen[port], f"The fabric works all the same; {correct}, so that the plan names what is there.")
                 for leg, port in legs.ends.items() if port in moved]
-    return {"refusals": refusals, "warnings": warnings, "fabric_cables": lines, "unseen": unseen}
+    return {"refusals": refusals, "warnings": warnings, "fabric_cables": lines, "unseen": unseen, "unread": unread}
 
 
 def _read(plan: dict[str, Any], switches: dict[str, Any], nodes: dict[str, Any]) -> Legs:
