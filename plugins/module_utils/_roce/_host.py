@@ -11,9 +11,10 @@ from __future__ import annotations
 import inspect
 import json
 from contextlib import ExitStack
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
+from ansible_collections.gb10.cluster.plugins.module_utils._records import Damaged, parse
 from ansible_collections.gb10.cluster.plugins.module_utils._roce import _worker
 from ansible_collections.gb10.cluster.plugins.module_utils._roce._node import Node
 from ansible_collections.gb10.cluster.plugins.module_utils._roce._worker import Live, Unsupported, live_of
@@ -68,6 +69,34 @@ class _Rail(NamedTuple):
     origin_tos: int | None
 
 
+class _StoredLive(TypedDict):
+    """A :class:`Live` in JSON, whose keys are texts."""
+
+    dscp: dict[str, int]
+    pfc: list[int]
+    pause: list[bool] | None
+
+
+class _Entry(TypedDict):
+    """One interface of :class:`_Stored`."""
+
+    wanted: _StoredLive | None
+    before: _StoredLive | None
+    rdma: str | None
+    tos_before: int | None
+
+
+class _Stored(TypedDict):
+    """``qos.json``, as ``_worker.py`` tells."""
+
+    level: str
+    traffic_class: int
+    interfaces: dict[str, _Entry]
+
+
+_RESTORE = "Restore it: it says what the rails were before the first run. Once it is removed, what they are now is taken for that."
+
+
 def wanted_of(level: str, origin: Live) -> Live:
     """What a device is to be at a level, given what it was before us."""
     if level == "none":
@@ -107,30 +136,35 @@ def qos(node: Node, rails: dict[str, str | None], level: str, traffic_class: int
     return Result(changed, before, after, facts, warnings)
 
 
-def _stored(node: Node) -> dict[str, Any]:
-    """The configuration of an earlier run, or an empty one."""
-    text = node.text(_worker.CONFIG)
+def _stored(node: Node) -> _Stored:
+    """The configuration of an earlier run, or an empty one. Raises :class:`QosError`."""
     try:
-        return json.loads(text) if text else {"interfaces": {}}
-    except ValueError:
-        raise QosError(message(_worker.CONFIG, "JSON as connectx_qos wrote it", "something else", "Remove the file.")) from None
+        text = node.text(_worker.CONFIG)
+        if text is None:
+            return {"level": "none", "traffic_class": 0, "interfaces": {}}
+        return parse(_worker.CONFIG, text.encode("utf-8", "surrogateescape"), _Stored, _RESTORE)
+    except Damaged as damaged:
+        raise QosError(str(damaged)) from None
+    except OSError as error:
+        raise QosError(message(_worker.CONFIG, "a file that can be read", error.strerror, _RESTORE)) from None
 
 
-def _rail(node: Node, interface: str, rdma: str | None, level: str, traffic_class: int, stored: dict[str, Any]) -> _Rail:
-    entry = stored["interfaces"].get(interface, {})
+def _rail(node: Node, interface: str, rdma: str | None, level: str, traffic_class: int, stored: _Stored) -> _Rail:
+    entry = stored["interfaces"].get(interface)
     tos = _worker.read_tos(rdma, node.root) if rdma else None
-    origin_tos = entry.get("tos_before", tos)
+    origin_tos = entry["tos_before"] if entry else tos
     wanted_tos = None if tos is None else origin_tos if level == "none" else traffic_class
     try:
         live = _worker.read(interface, sorted(DSCP), node.run)
     except Unsupported as error:
         return _Rail(interface, rdma, None, None, None, str(error), tos, wanted_tos, origin_tos)
-    origin = live_of(entry["before"]) if entry.get("before") else live
+    before = entry and entry["before"]
+    origin = live_of(before) if before else live
     return _Rail(interface, rdma, live, wanted_of(level, origin), origin, None, tos, wanted_tos, origin_tos)
 
 
 def _files(
-    node: Node, known: list[_Rail], rails: dict[str, str | None], level: str, traffic_class: int, stored: dict[str, Any]
+    node: Node, known: list[_Rail], rails: dict[str, str | None], level: str, traffic_class: int, stored: _Stored
 ) -> dict[str, str | None]:
     """Path -> new content, or None for a file to remove; only files that differ."""
     if level == "none":
@@ -161,8 +195,7 @@ def _change(node: Node, needed: list[_Rail], files: dict[str, str | None], enabl
                 undo.callback(node.systemctl, "enable", name, strict=False)
                 node.systemctl("disable", name)
         for path, content in files.items():
-            undo.callback(node.replace, path, node.text(path))
-            node.replace(path, content)
+            node.replace(path, content, undo)
         if UNIT in files:
             node.reload()
         for name in enabled:

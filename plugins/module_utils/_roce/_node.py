@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
 
+from ansible_collections.gb10.cluster.plugins.module_utils import _files
 from ansible_collections.gb10.cluster.plugins.module_utils._roce import _worker
 
 
@@ -21,37 +23,21 @@ class Node:
         self.root, self.run = root, run
 
     def text(self, path: str) -> str | None:
-        """Content of a file; None when there is none."""
-        try:
-            with open(self.root + path, encoding="utf-8") as file:
-                return file.read()
-        except FileNotFoundError:
-            return None
+        """Content of a file, bytes that are no UTF-8 escaped; None when there is none. Raises OSError for everything else."""
+        return _files.read(Path(self.root + path))
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file, folder or link."""
         return os.path.lexists(self.root + path)
 
-    def replace(self, path: str, content: str | None) -> None:
-        """Make a file have this content in one step, or remove it with the folders that become empty."""
-        full = self.root + path
-        if content is None:
-            if os.path.lexists(full):
-                os.unlink(full)
-                self._remove_if_empty(os.path.dirname(full))
-            return
-        os.makedirs(os.path.dirname(full), mode=0o755, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=os.path.dirname(full), prefix=".gb10-")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(content)
-            os.fchmod(file.fileno(), 0o644)
-        os.replace(name, full)
-
-    @staticmethod
-    def _remove_if_empty(folder: str) -> None:
-        """Folders of ours alone: ``gb10`` at the end of the path."""
-        if os.path.basename(folder) == "gb10" and not os.listdir(folder):
-            os.rmdir(folder)
+    def replace(self, path: str, content: str | None, undo: ExitStack) -> None:
+        """Make a file have this content in one step, or remove it, and its folder if that is ours and nothing else is in it."""
+        file = Path(self.root + path)
+        _files.write(file, content, undo)
+        folder = file.parent
+        if content is None and folder.name == "gb10" and not os.listdir(folder):
+            folder.rmdir()
+            undo.callback(folder.mkdir, mode=0o755)
 
     def write_tos(self, device: str, value: int) -> None:
         """Set RDMA-CM's default type of service of a device."""

@@ -18,8 +18,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 CONFIG = "/etc/gb10/qos.json"
 CONFIGFS = "/sys/kernel/config/rdma_cm"
@@ -155,7 +155,7 @@ def main(interface: str) -> int:
     return status
 
 
-def live_of(stored: dict) -> Live:
+def live_of(stored: Mapping[str, Any]) -> Live:
     """A :class:`Live` out of JSON, whose keys are strings."""
     return Live({int(dscp): int(priority) for dscp, priority in stored["dscp"].items()}, list(stored["pfc"]), stored["pause"])
 

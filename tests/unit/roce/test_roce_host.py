@@ -209,10 +209,51 @@ def test_a_card_that_does_not_keep_what_it_is_told_is_a_failure(card):
     assert card.picture() == before
 
 
-def test_a_configuration_that_is_not_ours_is_refused(card):
-    card.replace(_worker.CONFIG, "not json")
-    with pytest.raises(QosError, match=r"/etc/gb10/qos.json - expected JSON as connectx_qos wrote it"):
+@pytest.mark.parametrize(
+    ("content", "expected", "found"),
+    [
+        (b"", "JSON that this collection wrote", "something else"),
+        (b"not json", "JSON that this collection wrote", "something else"),
+        (b'{"level": "\xff"}', "JSON that this collection wrote", "something else"),
+        (b"[]", "an object", "a list"),
+        (b'{"level": "ecn", "traffic_class": 106}', "interfaces", "nothing"),
+        (b'{"level": "ecn", "traffic_class": 106, "interfaces": {"x": {}}}', "interfaces.x.wanted", "nothing"),
+    ],
+    ids=["empty", "text", "no UTF-8", "a list", "half of it", "an interface without anything"],
+)
+@pytest.mark.parametrize("level", ["none", "ecn"])
+def test_a_damaged_file_of_ours_is_refused_and_kept(card, level, content, expected, found):
+    file = Path(card.root + _worker.CONFIG)
+    file.parent.mkdir(parents=True)
+    file.write_bytes(content)
+    with pytest.raises(QosError) as error:
+        run(card, level)
+    assert str(error.value) == (
+        f"/etc/gb10/qos.json - expected {expected}, found {found}. Restore it: it says what the rails were before the first run. "
+        "Once it is removed, what they are now is taken for that.")
+    assert file.read_bytes() == content and card.log == []
+
+
+def test_something_else_where_our_file_is_to_be_is_refused(card):
+    Path(card.root + _worker.CONFIG).mkdir(parents=True)
+    with pytest.raises(QosError, match="/etc/gb10/qos.json - expected a file that can be read, found Is a directory. Restore it"):
         run(card, "ecn")
+
+
+def test_a_full_disk_leaves_nothing_half_done(card, monkeypatch):
+    before = card.picture()
+    real, calls = os.fsync, []
+
+    def full_at_the_third(handle: int) -> None:
+        calls.append(handle)
+        if len(calls) == 3:
+            raise OSError(28, "No space left on device")
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", full_at_the_third)
+    with pytest.raises(QosError, match="No space left on device. Nothing was changed."):
+        run(card, "lossless")
+    assert card.picture() == before
 
 
 # The worker.
