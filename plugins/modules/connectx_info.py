@@ -169,6 +169,11 @@ connectx:
       type: dict
       returned: always
       sample: {id: 20261001T120000-1, deadline: 1790000600.0, seconds_left: 41.5, interfaces: [enp1s0f0np0, enP2p1s0f0np0]}
+    qos:
+      description: Whether M(gb10.cluster.connectx_qos) has configured rails of this node, so that its V(none) would change something.
+      type: bool
+      returned: always
+      sample: false
     jobs:
       description: Processes that hold RDMA devices open, and whether they hold the GPU too.
       type: list

@@ -16,6 +16,7 @@ from ansible_collections.gb10.cluster.plugins.module_utils._connectx import _cla
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._machine import Machine
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._types import Connectx, Port, Rail
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
+from ansible_collections.gb10.cluster.plugins.module_utils._roce._worker import CONFIG as QOS
 
 _WORKERS = 8
 _SYSCTLS = ("arp_ignore", "arp_announce", "rp_filter")
@@ -78,6 +79,7 @@ def collect(interfaces: dict[str, list[str]], machine: Machine | None = None) ->
         "ports": ports,
         "backend": backend,
         "rollback": rollback,
+        "qos": machine.exists(QOS),
         "jobs": _system.jobs(machine),
         "problems": [],
     }

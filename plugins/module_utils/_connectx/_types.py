@@ -144,5 +144,6 @@ class Connectx(TypedDict):
     ports: dict[str, Port]
     backend: str | None
     rollback: Rollback | None
+    qos: bool
     jobs: list[dict[str, Any]]
     problems: list[str]

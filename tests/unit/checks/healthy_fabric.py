@@ -63,7 +63,7 @@ def connectx(node: int) -> dict[str, Any]:
             {**route, "destination": "10.77.1.0/24", "interface": "enP2p1s0f0np0"},
         ],
         "ports": {"p0": {"module": {"vendor": "Amphenol"}, "rails": [rail(node, 0), rail(node, 1)]}, "p1": {"module": {}, "rails": []}},
-        "backend": "netplan-networkd", "rollback": None, "jobs": [], "problems": [],
+        "backend": "netplan-networkd", "rollback": None, "qos": False, "jobs": [], "problems": [],
     }  # fmt: skip
 
 

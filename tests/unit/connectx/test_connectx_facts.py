@@ -84,7 +84,12 @@ def test_the_machine_around_the_card(node: Any) -> None:
     assert facts["management"] == {"interface": "enP7s7", "address": "192.168.10.11/24", "interfaces": ["enP7s7"]}
     assert facts["routes"][0] == {"destination": "0.0.0.0/0", "interface": "enP7s7", "gateway": "192.168.10.1", "protocol": "dhcp", "metric": 100}
     assert (facts["hotplug"]["marker"], facts["hotplug"]["enabled"], facts["hotplug"]["plugged_after_boot"]) == (True, True, False)
-    assert (facts["backend"], facts["rollback"], facts["jobs"]) == ("netplan-networkd", None, [])
+    assert (facts["backend"], facts["rollback"], facts["qos"], facts["jobs"]) == ("netplan-networkd", None, False, [])
+
+
+def test_rails_that_have_qos_of_ours_are_told(node: Any, configure: Configure) -> None:
+    node.file("/etc/gb10/qos.json", "{}")
+    assert collect({}, node)["qos"] is True
 
 
 def test_a_ring_has_two_cables(node: Any, configure: Configure) -> None:

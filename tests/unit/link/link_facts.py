@@ -65,6 +65,7 @@ def connectx(backend: str | None = "netplan-networkd", change: Callable[[Any], N
         },
         "backend": backend,
         "rollback": None,
+        "qos": False,
         "jobs": [],
         "problems": [],
     }  # fmt: skip
