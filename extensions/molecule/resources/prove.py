@@ -37,6 +37,8 @@ KEPT = Path(os.environ["MOLECULE_EPHEMERAL_DIRECTORY"])
 """Snapshots, and what every refuted row said, one after the other in ``refuted.txt``."""
 LAB = [sys.executable, str(PROJECT / "tests/lab/lab.py")]
 RECAP = re.compile(r"^(\S+)\s+: ok=\d+\s+changed=(\d+)", re.MULTILINE)
+FADING = 20
+"""Seconds that a link-local address without carrier is given to go away."""
 SETTLING = 120
 """Seconds; NetworkManager needs a few, a node that is gone for good would need for ever."""
 ADVICE = re.compile(
@@ -66,16 +68,24 @@ def look(nodes: list[str]) -> dict[str, Any]:
     return {node: {**json.loads(lab("snapshot", node)), "counts": None} for node in nodes}
 
 
+def is_fading(seen: dict[str, Any]) -> bool:
+    """Whether a port lost its carrier and still has a link-local address, which NetworkManager takes away some seconds later."""
+    ports = [port for node in seen.values() for port in node.get("interfaces", {}).values()]
+    return any(not port["carrier"] and any(address.startswith("fe80::") for address in port["addresses"]) for port in ports)
+
+
 def settled(nodes: list[str]) -> dict[str, Any]:
     """The nodes once two looks in a row are the same and management has its address: NetworkManager answers before it has finished."""
     last: dict[str, Any] = {}
     end = time.monotonic() + SETTLING
+    fade = time.monotonic() + FADING
     while time.monotonic() < end:
         try:
             now = look(nodes)
         except Refuted:  # it is starting
             now = {}
-        if now and now == last and all(node["interfaces"]["enP7s7"]["addresses"] for node in now.values() if "interfaces" in node):
+        at_rest = now and now == last and (time.monotonic() > fade or not is_fading(now))
+        if at_rest and all(node["interfaces"]["enP7s7"]["addresses"] for node in now.values() if "interfaces" in node):
             return now
         last = now
         time.sleep(0.5)
