@@ -28,8 +28,12 @@ def due(**parts: Any) -> dict[str, Any]:
     return {"mikrotik": {"due": {"breakout": [], "bridge": [], "roce": [], "problems": [], **parts}}}
 
 
-QOS = {"none and nothing of ours": ("none", {"connectx": {"qos": False}}, False), "none and something of ours": ("none", {"connectx": {"qos": True}}, True),
-       "none and a node that was not read": ("none", None, True), "a level": ("ecn", {"connectx": {"qos": True}}, False)}
+QOS = {
+    "none and nothing of ours": ("none", {"connectx": {"qos": False}}, False),
+    "none and something of ours": ("none", {"connectx": {"qos": True}}, True),
+    "none and a node that was not read": ("none", None, True),
+    "a level": ("ecn", {"connectx": {"qos": True}}, False),
+}
 
 
 @pytest.mark.parametrize(("level", "read", "expected"), QOS.values(), ids=QOS)
@@ -61,7 +65,8 @@ def test_at_teardown_a_refusal_speaks_for_its_own_switch(state, expected):
     ("now", "expected"), [({"skipped": True}, ["at first"]), (due(problems=["now"]), ["now"]), (due(), [])], ids=["as read", "changed", "mended"]
 )
 def test_problems_are_those_of_the_last_look(now, expected):
-    assert value("fabric_switch", "_fabric_switch_problems", {"__fabric_switch_info": due(problems=["at first"]), "__fabric_switch_now": now}) == expected
+    given = {"__fabric_switch_info": due(problems=["at first"]), "__fabric_switch_now": now}
+    assert value("fabric_switch", "_fabric_switch_problems", given) == expected
 
 
 LOOKS = {
