@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from . import _vlan
 from ._cages import lanes_of, parse_port
 from ._command import Command, Group, Value
-from ._notes import back, forget, noted, remember, set_rows
+from ._notes import back, forget, former, noted, remember, set_rows
 from ._rows import Row, flag, number
 
 BRIDGE, PORT, ETHERNET, INTERFACE, MONITOR = (
@@ -99,53 +99,71 @@ def groups(menus: Menus, want: Want) -> list[Group]:
 
 def _size(menus: Menus, want: Want) -> list[tuple[str, list[Command]]]:
     """Raise every lane that is smaller, or bring back what it was, in one command: every change of a size flaps all links of the chip.
-    The notes are a group of their own where ports have different ones."""
+    The notes are a group of their own where ports have different ones. One that somebody edited to no number brings nothing back."""
     wanted = lanes(want)
     rows = [row for row in menus[ETHERNET] if row.get("default-name") in wanted or not (wanted or want.present)]
+    changes: list[tuple[Row, int | None, str]]
     if want.present:
-        changes = [(row, str(want.l2mtu), remember(row, {L2MTU: row.get(L2MTU)})) for row in rows if (number(row.get(L2MTU)) or 0) < want.l2mtu]
+        smaller = [row for row in rows if (size := number(row.get(L2MTU))) is not None and size < want.l2mtu]
+        changes = [(row, want.l2mtu, remember(row, {L2MTU: row.get(L2MTU)})) for row in smaller]
     else:
-        changes = [(row, noted(row)[L2MTU], forget(row, (L2MTU,))) for row in rows if L2MTU in noted(row)]
-    sizes: list[tuple[Row, dict[str, Value]]] = [(row, {L2MTU: int(size)}) for row, size, _comment in changes]
+        changes = [(row, number(noted(row)[L2MTU]), forget(row, (L2MTU,))) for row in rows if L2MTU in noted(row)]
+    sizes: list[tuple[Row, dict[str, Value]]] = [(row, {L2MTU: size}) for row, size, _comment in changes if size is not None]
     notes: list[tuple[Row, dict[str, Value]]] = [(row, {"comment": comment}) for row, _size, comment in changes if row.get("comment", "") != comment]
-    if len(notes) == len(changes) <= 32 and all(values == notes[0][1] for _row, values in notes):
+    if len(sizes) == len(notes) == len(changes) <= 32 and all(values == notes[0][1] for _row, values in notes):
         return [("l2mtu", set_rows(ETHERNET, [(row, {**values, **notes[0][1]}) for row, values in sizes]))]
     both = [("notes", set_rows(ETHERNET, notes)), ("l2mtu", set_rows(ETHERNET, sizes, most=len(sizes)))]
     return both if want.present else both[::-1]
 
 
 def _members(menus: Menus, want: Want, bridge: str, is_new: bool) -> list[Command]:
-    """Legs into the bridge, offloaded and enabled; costs; the VLAN."""
+    """Legs into the bridge, offloaded and enabled; costs; the VLAN; ports that are of the fabric no more as they were."""
     commands = [Command(BRIDGE, "add", (), {"name": bridge, "comment": OURS})] if is_new else []
-    for leg in legs(menus, want):
-        values = _leg_values(want, leg)
+    commands += [] if want.vlan else _vlan.filtering_off(menus)
+    wanted = legs(menus, want)
+    for leg in wanted:
+        values = _leg_values(menus, want, leg)
         if leg.member is None:
             commands.append(Command(PORT, "add", (), {"bridge": bridge, "interface": leg.name, "comment": OURS, **values}))
             continue
         commands += _set_member(leg.member, values)
         if is_stale(menus, leg):
             commands += [Command(PORT, "set", (str(leg.member[".id"]),), {"hw": on}) for on in (False, True)]
-    if want.trunks:
-        for row in menus[PORT]:
-            commands += _set_member(row, {"path-cost": DETOUR_COST}) if row.get("bridge") == bridge and _is_ether(menus, row) else []
-    if want.vlan:
-        management = [str(row["interface"]) for row in menus[PORT] if row.get("bridge") == bridge and _is_ether(menus, row)]
-        commands += _vlan.make(menus, bridge, management, _legs_by_name(menus, want), want.vlan)
-    return commands
+    for row in menus[PORT]:
+        if row.get("bridge") == bridge and row.get("interface") not in [leg.name for leg in wanted]:
+            cost: dict[str, Value] = {"path-cost": DETOUR_COST} if want.trunks and _is_ether(menus, row) else {}
+            is_added = row.get("comment") == OURS
+            commands += [Command(PORT, "remove", (str(row[".id"]),))] if is_added else _set_member(row, _left(menus, row) | cost)
+    return commands + (_vlan.make(menus, bridge, vlan_rows(menus, want, bridge)) if want.vlan else _vlan.remove(menus))
 
 
-def _leg_values(want: Want, leg: Leg) -> dict[str, Value]:
-    values: dict[str, Value] = {"hw": True, "disabled": False} if leg.member else {}
+def vlan_rows(menus: Menus, want: Want, bridge: str) -> dict[int, list[str]]:
+    """VLAN -> ports that are to be untagged in it; empty without a VLAN of the fabric."""
+    management = [str(row["interface"]) for row in menus[PORT] if row.get("bridge") == bridge and _is_ether(menus, row)]
+    return _vlan.rows(menus, bridge, management, [leg.name for leg in legs(menus, want)], want.vlan) if want.vlan else {}
+
+
+def _leg_values(menus: Menus, want: Want, leg: Leg) -> dict[str, Value]:
+    values: dict[str, Value] = {"hw": True, "disabled": False, **_left(menus, leg.member)} if leg.member else {}
     if leg.default_name in want.trunks:
         values["path-cost"] = TRUNK_COST
     return values | (_vlan.port_values(want.vlan) if want.vlan else {})
 
 
+def _left(menus: Menus, member: Row) -> dict[str, Value]:
+    """What a bridge port of ours is to be where the plan says nothing of it any more: its cost if that is ours, its VLAN as long as ours is there.
+    What its owner changes after that stays."""
+    before = {**_vlan.NEW_PORT, "path-cost": None} if member.get("comment") == OURS else former(member, FIELDS)
+    fields = [*(_vlan.NEW_PORT if _vlan.ours(menus) else ()), *(["path-cost"] if number(member.get("path-cost")) in (TRUNK_COST, DETOUR_COST) else [])]
+    return {name: value for name, value in before.items() if name in fields}
+
+
 def _set_member(member: Row, values: dict[str, Value]) -> list[Command]:
     """What a bridge port lacks, with a note of what it was; one that we added is removed in the end and needs none."""
     wrong = differing(member, values)
-    if wrong and member.get("comment") != OURS:
-        wrong["comment"] = remember(member, {name: member.get(name) for name in FIELDS})
+    note = remember(member, {name: member.get(name) for name in FIELDS})
+    if wrong and member.get("comment") not in (OURS, note):
+        wrong["comment"] = note
     return [Command(PORT, "set", (str(member[".id"]),), wrong)] if wrong else []
 
 
@@ -184,10 +202,6 @@ def running_trunks(menus: Menus, want: Want) -> list[Row]:
 def _is_ether(menus: Menus, member: Row) -> bool:
     row = next((row for row in menus[ETHERNET] if row.get("name") == member.get("interface")), {})
     return str(row.get("default-name", "")).startswith("ether")
-
-
-def _legs_by_name(menus: Menus, want: Want) -> list[str]:
-    return [leg.name for leg in legs(menus, want)]
 
 
 def view(menus: Menus, want: Want) -> dict[str, Any]:

@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from .._message import message
-from ._bridge import BRIDGE, ETHERNET, INTERFACE, MONITOR, PORT, Want, bridge_of, lanes, legs
+from . import _vlan
+from ._bridge import BRIDGE, ETHERNET, INTERFACE, MONITOR, PORT, Want, bridge_of, lanes, legs, vlan_rows
 from ._cages import lanes_of
-from ._rows import Row, flag, number
+from ._rows import Row, flag, number, words
 
 Menus = dict[str, list[Row]]
 
@@ -25,7 +26,7 @@ def refusals(name: str, menus: Menus, want: Want) -> list[str]:
         refused.append(message(
             f"{name}: bridge {want.bridge}", f"a bridge of this switch ({there})", "none of that name",
             "Correct fabric_switch_bridge, or leave it out."))
-    return refused + _elsewhere(name, menus, want) + _too_large(name, menus, want)
+    return refused + _elsewhere(name, menus, want) + _vlan_of_others(name, menus, want) + _too_large(name, menus, want)
 
 
 def _elsewhere(name: str, menus: Menus, want: Want) -> list[str]:
@@ -36,6 +37,19 @@ def _elsewhere(name: str, menus: Menus, want: Want) -> list[str]:
                 f"Take it out with /interface/bridge/port remove [find interface={leg.name}]: only one bridge is forwarded by the chip.")
         for leg in legs(menus, want) if want.present and bridge and leg.member is not None and leg.member.get("bridge") != bridge
     ]
+
+
+def _vlan_of_others(name: str, menus: Menus, want: Want) -> list[str]:
+    """Rows of somebody else that would have to change."""
+    bridge = bridge_of(menus, want)
+    wanted = vlan_rows(menus, want, bridge) if want.present and bridge else {}
+    refused = []
+    for vlan, row in _vlan.others(menus, bridge or "", wanted).items():
+        fix = "Add them there, or remove the row" + ("." if vlan == _vlan.MANAGEMENT else ", or choose a free VLAN for fabric_switch_vlan.")
+        refused.append(message(
+            f"{name}: VLAN {vlan} of bridge {bridge}", f"{', '.join(wanted[vlan])} untagged",
+            f"{', '.join(words(row.get('untagged'))) or 'nothing'} in a row of others", fix))
+    return refused
 
 
 def _too_large(name: str, menus: Menus, want: Want) -> list[str]:

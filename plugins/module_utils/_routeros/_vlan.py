@@ -4,7 +4,7 @@
 """Keeping the fabric apart by a VLAN inside the one bridge, in the order that never locks anybody out. Pure.
 
 Ports first, then the table with management's VLAN 1 in it, filtering last; back in the opposite order (a published four-node build on a CRS804).
-Rows of ours carry a comment, which also remembers whether filtering was off before.
+Rows of ours carry a comment, which also remembers whether filtering was off before. Rows of others are never changed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ VLAN, BRIDGE = "/interface/bridge/vlan", "/interface/bridge"
 COMMENT, COMMENT_WAS_OFF = "gb10.cluster", "gb10.cluster: filtering was off"
 MANAGEMENT = 1
 
+NEW_PORT: dict[str, Value] = {"pvid": 1, "frame-types": "admit-all", "ingress-filtering": True}
+"""What a bridge port that nobody has changed says of VLANs."""
+
 Menus = dict[str, list[Row]]
 
 
@@ -26,40 +29,72 @@ def port_values(vlan: int) -> dict[str, Value]:
     return {"pvid": vlan, "frame-types": "admit-only-untagged-and-priority-tagged", "ingress-filtering": True}
 
 
-def make(menus: Menus, bridge: str, management: list[str], legs: list[str], vlan: int) -> list[Command]:
-    """The table rows and the filtering that are missing; the legs themselves are set before.
+def rows(menus: Menus, bridge: str, management: list[str], legs: list[str], vlan: int) -> dict[int, list[str]]:
+    """VLAN -> ports that a row must have untagged.
 
     ``management``: ports that stay in VLAN 1 beside the bridge itself; RouterOS adds every other port to the VLAN of its ``pvid`` by itself.
+    A bridge that filtered before us has its own idea of VLAN 1.
     """
+    return {**({MANAGEMENT: [bridge, *management]} if _was_off(menus, bridge) else {}), vlan: legs}
+
+
+def others(menus: Menus, bridge: str, wanted: dict[int, list[str]]) -> dict[int, Row]:
+    """VLAN -> row of somebody else that lacks ports."""
+    found = {vlan: _find(menus, bridge, vlan) for vlan in wanted}
+    return {vlan: row for vlan, row in found.items() if row and not _is_ours(row) and not set(wanted[vlan]) <= set(words(row.get("untagged")))}
+
+
+def make(menus: Menus, bridge: str, wanted: dict[int, list[str]]) -> list[Command]:
+    """The table rows and the filtering that are missing, and no other rows of ours; the legs themselves are set before."""
     row = next((row for row in menus[BRIDGE] if row.get("name") == bridge), {})
-    is_on = bool(flag(row.get("vlan-filtering")))
-    comment = COMMENT if is_on else COMMENT_WAS_OFF
-    commands = _row(menus, bridge, MANAGEMENT, [bridge, *management], comment) if not is_on or _ours(menus) else []
-    commands += _row(menus, bridge, vlan, legs, comment)
-    if not is_on:
+    comment = COMMENT_WAS_OFF if _was_off(menus, bridge) else COMMENT
+    commands: list[Command] = []
+    for vlan, untagged in wanted.items():
+        known = _find(menus, bridge, vlan)
+        if known is None:
+            values: dict[str, Value] = {"bridge": bridge, "vlan-ids": str(vlan), "untagged": untagged, "comment": comment}
+            commands.append(Command(VLAN, "add", (), values))
+        elif _is_ours(known) and set(untagged) != set(words(known.get("untagged"))):
+            commands.append(Command(VLAN, "set", (str(known[".id"]),), {"untagged": untagged}))
+    if not _is_on(menus, bridge):
         commands.append(Command(BRIDGE, "set", (str(row[".id"]) if row else bridge,), {"vlan-filtering": True}))
-    return commands
+    return commands + remove(menus, tuple(wanted))
 
 
-def _row(menus: Menus, bridge: str, vlan: int, untagged: list[str], comment: str) -> list[Command]:
-    """A row of ours with these ports, or the ports that an existing one lacks."""
-    for row in menus[VLAN]:
-        if row.get("bridge") == bridge and not flag(row.get("dynamic")) and vlan in numbers(row.get("vlan-ids")):
-            present = words(row.get("untagged"))
-            wanted = untagged if row.get("comment") in (COMMENT, COMMENT_WAS_OFF) else [*present, *(port for port in untagged if port not in present)]
-            return [Command(VLAN, "set", (str(row[".id"]),), {"untagged": wanted})] if set(wanted) != set(present) else []
-    return [Command(VLAN, "add", (), {"bridge": bridge, "vlan-ids": str(vlan), "untagged": untagged, "comment": comment})]
+def remove(menus: Menus, keep: tuple[int, ...] = ()) -> list[Command]:
+    """Without the rows of ours, but those of the VLANs to keep."""
+    return [Command(VLAN, "remove", (str(row[".id"]),)) for row in ours(menus) if not numbers(row.get("vlan-ids")) & set(keep)]
+
+
+def _find(menus: Menus, bridge: str, vlan: int) -> Row | None:
+    """The written row of a VLAN; one of ours where there are several."""
+    found = [row for row in menus[VLAN] if row.get("bridge") == bridge and not flag(row.get("dynamic")) and vlan in numbers(row.get("vlan-ids"))]
+    return next((row for row in found if _is_ours(row)), next(iter(found), None))
+
+
+def _is_on(menus: Menus, bridge: str) -> bool:
+    return any(row.get("name") == bridge and flag(row.get("vlan-filtering")) for row in menus[BRIDGE])
+
+
+def _was_off(menus: Menus, bridge: str) -> bool:
+    """Whether the bridge did not filter before us."""
+    return not _is_on(menus, bridge) or any(row.get("comment") == COMMENT_WAS_OFF and row.get("bridge") == bridge for row in menus[VLAN])
 
 
 def filtering_off(menus: Menus) -> list[Command]:
     """Filtering off again where a row of ours says that it was; the rows themselves are removed after the ports have left the VLAN."""
-    bridges = {row.get("bridge") for row in _ours(menus) if row.get("comment") == COMMENT_WAS_OFF}
+    bridges = {row.get("bridge") for row in ours(menus) if row.get("comment") == COMMENT_WAS_OFF}
     return [Command(BRIDGE, "set", (str(row[".id"]),), {"vlan-filtering": False})
             for row in menus[BRIDGE] if row.get("name") in bridges and flag(row.get("vlan-filtering"))]
 
 
-def _ours(menus: Menus) -> list[Row]:
-    return [row for row in menus[VLAN] if row.get("comment") in (COMMENT, COMMENT_WAS_OFF)]
+def ours(menus: Menus) -> list[Row]:
+    """The rows that we added."""
+    return [row for row in menus[VLAN] if _is_ours(row)]
+
+
+def _is_ours(row: Row) -> bool:
+    return row.get("comment") in (COMMENT, COMMENT_WAS_OFF)
 
 
 def view(menus: Menus, bridge: str | None) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _wis
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._argspec import Care
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._change import fulfil
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._session import SwitchError
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _bridge
 from ansible_collections.gb10.cluster.plugins.modules import mikrotik_bridge
 from simulated import Bench, check_schema, drops
 from switch.binding import Binder
@@ -172,13 +173,92 @@ def test_isolation_is_made_in_the_order_that_never_locks_out(run):
 
 def test_a_bridge_that_filters_already_keeps_its_rows_and_goes_on_filtering(run):
     bench = a_bench()
-    bench.run("/interface/bridge/vlan add bridge=bridge vlan-ids=100 untagged=sfp56-1")
+    bench.run("/interface/bridge/vlan add bridge=bridge vlan-ids=200 untagged=sfp56-1")
     bench.run("/interface/bridge set bridge vlan-filtering=yes")
     before = export(bench.machine)
     result = run(mikrotik_bridge, bench, **FABRIC, vlan=100)
-    assert result["commands"][-1] == "/interface/bridge/vlan set *1 untagged=sfp56-1,qsfp56-dd-1-1,qsfp56-dd-1-5"
-    assert result["after"]["vlans"] == {"100": ["qsfp56-dd-1-1", "qsfp56-dd-1-5", "sfp56-1"]}
-    assert export(bench.machine) != before
+    assert result["commands"][-1] == (
+        "/interface/bridge/vlan add bridge=bridge vlan-ids=100 untagged=qsfp56-dd-1-1,qsfp56-dd-1-5 comment=gb10.cluster")
+    assert result["after"]["vlans"] == {"100": ["qsfp56-dd-1-1", "qsfp56-dd-1-5"], "200": ["sfp56-1"]}
+    assert not run(mikrotik_bridge, bench, **FABRIC, vlan=100)["changed"]
+    run(mikrotik_bridge, bench, state="absent")
+    assert export(bench.machine) == before
+
+
+VLANS = "/interface/bridge/vlan"
+
+
+@pytest.mark.parametrize("is_on", [True, False], ids=["filtering", "not filtering"])
+def test_rows_of_others_that_have_all_ports_are_used_and_left_alone(run, is_on):
+    bench = a_bench()
+    bench.run(f"{VLANS} add bridge=bridge vlan-ids=1 untagged=bridge,ether1,ether2,sfp56-1")
+    bench.run(f"{VLANS} add bridge=bridge vlan-ids=99-101 untagged=qsfp56-dd-1-1,qsfp56-dd-1-5")
+    bench.run(f"/interface/bridge set bridge vlan-filtering={'yes' if is_on else 'no'}")
+    before = export(bench.machine)
+    assert not any(VLANS in command for command in run(mikrotik_bridge, bench, **FABRIC, vlan=100)["commands"])
+
+
+def fabric_of(*legs: str) -> dict:
+    return {"cages": FABRIC["cages"], "legs": {leg: {} for leg in legs}}
+
+
+OTHER_PLANS = {
+    "no VLAN": ({**FABRIC, "vlan": 100}, FABRIC),
+    "another VLAN": ({**FABRIC, "vlan": 100}, {**FABRIC, "vlan": 200}),
+    "a leg less": ({**FABRIC, "vlan": 100}, {**fabric_of("qsfp56-dd-1-1"), "vlan": 100}),
+    "another leg": ({**fabric_of("qsfp56-dd-1-1"), "vlan": 100}, {**fabric_of("qsfp56-dd-1-5"), "vlan": 100}),
+    "no trunk": ({**TRUNK, "vlan": 100}, {**FABRIC, "cages": TRUNK["cages"]}),
+    "a trunk and no VLAN": ({**FABRIC, "cages": TRUNK["cages"], "vlan": 100}, TRUNK),
+}
+
+
+def forwarding(bench: Bench) -> dict:
+    """What the bridge does: its rows without their ids and comments."""
+    hidden = (".id", "comment")
+    return {menu: sorted(sorted((key, str(value)) for key, value in row.items() if key not in hidden) for row in bench.rows(menu))
+            for menu in ("/interface/bridge", PORTS, VLANS)}
+
+
+@pytest.mark.parametrize("make", [a_bench, without_legs], ids=["new", "legs in no bridge"])
+@pytest.mark.parametrize(("first", "then"), OTHER_PLANS.values(), ids=OTHER_PLANS)
+def test_what_the_plan_says_no_more_is_as_if_it_had_never_said_it(run, make, first, then):
+    around, straight = make(), make()
+    before = export(around.machine)
+    for bench, options in ((around, first), (around, then), (straight, then)):
+        told = run(mikrotik_bridge, bench, **options, _ansible_check_mode=True)
+        done = run(mikrotik_bridge, bench, **options)
+        assert told["commands"] == done["commands"] != [] and told["diff"] == done["diff"]
+        assert not run(mikrotik_bridge, bench, **options)["changed"]
+    assert forwarding(around) == forwarding(straight)
+    run(mikrotik_bridge, around, state="absent")
+    assert export(around.machine) == before
+
+
+def test_what_the_owner_sets_after_the_vlan_has_gone_stays(run):
+    bench = a_bench()
+    for options in ({**FABRIC, "vlan": 100}, FABRIC):
+        run(mikrotik_bridge, bench, **options)
+    bench.run(f"{PORTS} set [find interface=qsfp56-dd-1-1] pvid=7 path-cost=99")
+    assert not run(mikrotik_bridge, bench, **FABRIC)["changed"]
+
+
+@pytest.mark.parametrize("size", ["unset", "big", ""])
+def test_a_note_that_is_no_size_brings_nothing_back_and_is_removed(run, size):
+    bench = a_bench()
+    run(mikrotik_bridge, bench, **FABRIC)
+    bench.run(f'/interface/ethernet set qsfp56-dd-1-1 comment="(gb10.cluster: was l2mtu={size})"')
+    run(mikrotik_bridge, bench, state="absent")
+    ports = {row["name"]: row for row in bench.rows("/interface/ethernet")}
+    assert (ports["qsfp56-dd-1-1"]["l2mtu"], ports["qsfp56-dd-1-1"].get("comment", "")) == (9216, "")
+    assert ports["qsfp56-dd-1-2"]["l2mtu"] == 1584
+    assert not run(mikrotik_bridge, bench, state="absent")["changed"]
+
+
+def test_a_port_that_shows_no_size_is_left_alone():
+    menus = {"/interface/ethernet": [{".id": "*1", "name": "qsfp56-dd-1-1", "default-name": "qsfp56-dd-1-1"}], "/interface/bridge": [],
+             PORTS: [], VLANS: []}
+    want = _bridge.Want(["qsfp56-dd-1"], [], [], None, None, 9216)
+    assert [group.title for group in _bridge.groups(menus, want)] == ["bridge"]
 
 
 def test_a_menu_that_can_not_be_read_is_no_empty_menu(run, monkeypatch):
@@ -265,8 +345,14 @@ def test_a_leg_that_the_cpu_forwards_undoes_the_change_and_is_warned_of_without_
         ([], {"l2mtu": 9600}, "sw: l2mtu of qsfp56-dd-1 - expected at most 9570, found 9600. Lower fabric_mtu."),
         ([], {"legs": {"qsfp56-dd-9-1": {}}},
          "sw: port qsfp56-dd-9-1 - expected a port of this switch, found none of that name. Correct fabric_cables."),
+        ([f"{VLANS} add bridge=bridge vlan-ids=100 untagged=sfp56-1,qsfp56-dd-1-5"], {"vlan": 100},
+         "sw: VLAN 100 of bridge bridge - expected qsfp56-dd-1-1, qsfp56-dd-1-5 untagged, found sfp56-1, qsfp56-dd-1-5 in a row of others. "
+         "Add them there, or remove the row, or choose a free VLAN for fabric_switch_vlan."),
+        ([f"{VLANS} add bridge=bridge vlan-ids=1 tagged=bridge"], {"vlan": 100},
+         "sw: VLAN 1 of bridge bridge - expected bridge, ether1, ether2 untagged, found nothing in a row of others. "
+         "Add them there, or remove the row."),
     ],
-    ids=["a second bridge", "no such bridge", "too large", "no such leg"],
+    ids=["a second bridge", "no such bridge", "too large", "no such leg", "the VLAN of others", "VLAN 1 of others"],
 )
 def test_what_can_not_be_is_refused_and_nothing_touched(run, lines, options, said):
     bench = a_bench()
