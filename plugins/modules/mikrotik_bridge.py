@@ -40,6 +40,7 @@ options:
     description:
       - Legs by the name of their leading lane, as the plan has them, C(fabric_plan.switches[NAME].legs).
       - A leg with a C(switch) leads to another switch.
+      - These are all legs of the fabric. A port that was one and is it no more is put back.
     type: dict
     default: {}
   l2mtu:
@@ -50,7 +51,9 @@ options:
     description: Name of the bridge, C(fabric_plan.switches[NAME].bridge). By default the one that the chip forwards already.
     type: str
   vlan:
-    description: VLAN that keeps the fabric apart from everything else on the switch, C(fabric_plan.switches[NAME].vlan).
+    description:
+      - VLAN that keeps the fabric apart from everything else on the switch, C(fabric_plan.switches[NAME].vlan).
+      - Without it, a VLAN that this module has made goes. Rows of others in the VLAN table are used if they fit, and never changed.
     type: int
   state:
     description:

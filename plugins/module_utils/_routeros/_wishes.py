@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _breakout, _bridge, _bridge_checks, _qos, _qos_checks, _qos_view
+from . import _breakout, _bridge, _bridge_checks, _qos, _qos_checks, _qos_rows, _qos_view
 from ._change import Menus, Wish, device_of, due
 from ._device import Device, refuse_model
 from ._session import ConnectionLost, SwitchError
@@ -56,9 +56,9 @@ def bridge(name: str, cages: dict[str, Any], legs: dict[str, Any], bridge: str |
 
 
 def roce(name: str, level: str, cages: dict[str, Any], legs: dict[str, Any], adopt: bool) -> Wish:
-    """RoCE at a level of ``_qos.LEVELS``; ``adopt``: use what others made if it fits."""
+    """RoCE at a level of ``_qos_rows.LEVELS``; ``adopt``: use what others made if it fits."""
 
-    def want_of(menus: Menus) -> _qos.Want:
+    def want_of(menus: Menus) -> _qos_rows.Want:
         return _qos_view.want(menus, level, list(cages), legs, adopt)
 
     return Wish(

@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _qos, _qos_checks
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _change, _qos, _qos_checks, _qos_view
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._qos_rows import Want
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._rows import flag, rate
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._state import Reader
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._transaction import Care, Switch, Task, converge
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from simulated import Bench
 from switch.exporting import export
 from switch.schema import schema
@@ -145,6 +148,61 @@ def test_what_the_owner_had_set_is_there_again_after_none(lines, levels):
         apply(bench, want)
         assert apply(bench, want) == []
     assert export(bench.machine) == before
+
+
+LEG, LANE, OTHER = "qsfp28-1-1", "qsfp28-1-2", "qsfp28-2-1"
+OWNER_PORT = st.fixed_dictionaries({}, optional={
+    "trust-l3": st.sampled_from(["ignore", "keep", "trust"]), "pfc": st.sampled_from(["disabled", "pfc-tc3", "mine"]),
+    "profile": st.sampled_from(["default", "video"]), "egress-rate-queue3": st.sampled_from(["50.0Gbps", "1500Mbps"])})
+OWNER_QUEUE = st.fixed_dictionaries({}, optional={
+    "schedule": st.sampled_from(["low-priority-group", "high-priority-group", "strict-priority"]), "weight": st.integers(1, 9), "ecn": st.booleans()})
+OWNER_COMMENT = st.sampled_from([None, "rack 3", "a (b)", "x (gb10.cluster: was l2mtu=1584) y"])
+STEPS = st.lists(st.tuples(st.sampled_from(["ecn", "lossless"]), st.sets(st.sampled_from([LEG, LANE, OTHER]), min_size=1)), min_size=1, max_size=3)
+
+
+@pytest.fixture(scope="module")
+def read_menus() -> dict:
+    """Rows of a CRS504 with objects of its owner, as a session reads them; before 7.23 the switch makes no rows by itself."""
+    bench = bench_of("CRS504", "7.22.1")
+    for line in (f"{QOS}/profile add name=roce dscp=26 pcp=3 traffic-class=3", f"{QOS}/profile add name=video traffic-class=5",
+                 f"{QOS}/priority-flow-control add name=pfc-tc3 traffic-class=3 rx=yes tx=yes",
+                 f"{QOS}/priority-flow-control add name=mine traffic-class=5 rx=yes tx=yes"):
+        assert bench.run(line) == ""
+    return {path: bench.rows(path) for path in _qos_view.MENUS} | {path: bench.rows(path) for path in _change.DEVICE_MENUS}
+
+
+def spelled(menus: dict) -> dict:
+    """Rows whatever way their values are spelled."""
+    def value(found: object) -> object:
+        return rate(found) if rate(found) and str(found)[-1] in "Gs" else flag(found) if flag(found) is not None else str(found)
+
+    def row(found: dict) -> dict:
+        shown = {key: value(text) for key, text in found.items() if text not in (None, "")}
+        return {**shown, **({"egress-rate-queue3": rate(found["egress-rate-queue3"])} if found.get("egress-rate-queue3") else {})}
+
+    return {path: [row(found) for found in rows] for path, rows in menus.items()}
+
+
+@given(ports=st.fixed_dictionaries({port: OWNER_PORT for port in (LEG, LANE, OTHER)}), queues=st.fixed_dictionaries({
+    number: OWNER_QUEUE for number in (1, 3, 6)}), dcbx=st.booleans(), comment=OWNER_COMMENT, steps=STEPS)
+@settings(max_examples=150, deadline=None)
+def test_whatever_the_owner_had_and_whatever_the_plan_was_none_gives_the_rows_from_before(read_menus, ports, queues, dcbx, comment, steps):
+    menus = {path: [dict(row) for row in rows] for path, rows in read_menus.items()}
+    for row in menus[f"{QOS}/port"]:
+        row.update(ports.get(row["name"], {}))
+    for row in menus[f"{QOS}/tx-manager/queue"]:
+        row.update(queues.get(int(row["traffic-class"]), {}))
+    for row in menus["/interface/ethernet"]:
+        row.update({"comment": comment} if comment and row["name"] in ports else {})
+    menus["/ip/neighbor/discovery-settings"][0]["lldp-dcbx"] = dcbx
+    before = spelled(menus)
+    for level, legs in [*steps, ("none", set())]:
+        want = Want(level, dict.fromkeys(sorted(legs), 100), sorted({LEG, LANE} - legs) if legs else [], adopt=True)
+        for left in (True, False):
+            groups = _qos.groups(_change.device_of(menus), _qos_view.have(menus), want)
+            assert left or groups == []
+            menus = _change.predict(menus, groups)
+    assert [path for path, rows in spelled(menus).items() if rows != before[path]] == []
 
 
 def test_ecn_leaves_dcbx_of_the_owner_on():
