@@ -91,12 +91,14 @@ def test_check_mode_tells_what_the_real_run_does_and_touches_nothing(run, make, 
 
 
 def with_settings_of_its_owner(**options) -> Bench:
-    """Sizes, costs and comments that are not those of the factory."""
+    """Sizes, costs, VLANs and comments that are not those of the factory."""
     bench = a_bench(**options)
     bench.run('/interface/ethernet set qsfp56-dd-1-2,qsfp56-dd-1-3 l2mtu=2000 comment="left"')
     bench.run("/interface/ethernet set qsfp56-dd-1-4 l2mtu=9500")
     bench.run(f"{PORTS} set [find interface=qsfp56-dd-2-1] path-cost=77")
     bench.run(f"{PORTS} set [find interface=ether2] path-cost=10 comment=uplink")
+    bench.run(f"{PORTS} set [find interface=qsfp56-dd-1-5] pvid=7 ingress-filtering=no hw=no frame-types=admit-only-vlan-tagged")
+    bench.run('/interface/ethernet set qsfp56-dd-1-5 comment="x (gb10.cluster: was speed=unset) y"')
     return bench
 
 
