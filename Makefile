@@ -79,7 +79,7 @@ changelog: $(MAIN)/.made tree ## changelog fragments
 	@$(GATE) $@ env -C $(MAIN_TREE) antsibull-changelog lint
 
 unit: $(MAIN)/.made $(DEV) ## unit tests, main lane
-	@$(GATE) $@ pytest
+	@$(GATE) $@ env -u PYTHONDONTWRITEBYTECODE pytest
 
 types: $(MAIN)/.made $(DEV) ## mypy
 	@$(GATE) $@ mypy
@@ -104,7 +104,7 @@ install-test: build ## the tarball in an empty folder
 
 ifneq ($(NEXT_PYTHON),)
 unit-next: $(NEXT)/.made ## unit tests, next lane
-	@$(GATE) $@ $(NEXT)/bin/python -m pytest
+	@$(GATE) $@ env -u PYTHONDONTWRITEBYTECODE $(NEXT)/bin/python -m pytest
 
 sanity-next: $(NEXT)/.made tree system ## all of ansible-test sanity, next lane
 	@$(GATE) $@ tests/gates/sanity.sh $(NEXT) $(NEXT_TREE)
