@@ -4,8 +4,8 @@
 """How long a topology's playbook takes and how often it goes to a node, in the lab, beside gathering facts alone.
 
 Each round starts a lab of its own from nothing and does, in this order: facts (not measured, to warm the caches of both ends), facts,
-cabling (the playbook ``discover``, before any address exists), first run, second run, facts; so both ends of a round say how busy the machine was. Every measured run logs in anew: it has a folder of
-its own for the masters of its connections. The time is from the start of ``ansible-playbook`` to its end; the table shows medians.
+cabling (the playbook ``discover``, before any address exists), first run, second run, facts; so both ends of a round say how busy the
+machine was. Every measured run logs in anew: it has a folder of its own for the masters of its connections. The time is from the start of ``ansible-playbook`` to its end; the table shows medians.
 
 An execution is one start of ssh or sftp towards a node (see ``count.sh``): a module that runs by pipelining is one, a file that
 an action plugin copies is several. What runs on the control node is none. Of the nodes and rounds, the highest count is shown.
@@ -194,7 +194,8 @@ def main() -> int:
             runs = measure(options.topology, inventory, options.rounds)
             fabrics.append(report(options.topology, len(addresses(inventory)), runs))
         switch = switch_pass.measure(options.rounds)
-        result = {"fabrics": fabrics, "switch": {name: cost._asdict() for name, cost in switch.items()}, "plan_nodes": LARGE, "plan_seconds": plan_seconds(LARGE)}
+        costs = {name: cost._asdict() for name, cost in switch.items()}
+        result = {"fabrics": fabrics, "switch": costs, "plan_nodes": LARGE, "plan_seconds": plan_seconds(LARGE)}
     except (BenchError, sample.NoSample, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -202,7 +203,8 @@ def main() -> int:
         subprocess.run([*LAB, "down"], check=False)
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    print("\n".join(["", *map(render, fabrics), switch_pass.render(switch), "", f"plan of {LARGE} nodes: {result['plan_seconds']:.2f} s of processor time", "", f"written: {options.json}"]))
+    planned = f"plan of {LARGE} nodes: {result['plan_seconds']:.2f} s of processor time"
+    print("\n".join(["", *map(render, fabrics), switch_pass.render(switch), "", planned, "", f"written: {options.json}"]))
     return 0
 
 

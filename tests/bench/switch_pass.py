@@ -135,4 +135,3 @@ def render(costs: dict[str, Cost]) -> str:
     """The costs as a table for the terminal."""
     rows = [f"{name:<24} {cost.seconds:>8.2f} {cost.logins:>7.0f} {cost.lines:>6.0f}" for name, cost in costs.items()]
     return "\n".join([f"a {MODEL} with RouterOS {VERSION} (simulated), over SSH", "", f"{'work':<24} {'seconds':>8} {'logins':>7} {'lines':>6}", *rows])
-

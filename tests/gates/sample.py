@@ -34,6 +34,11 @@ def nodes(sample: dict[str, Any]) -> list[str]:
     return list(sample["children"]["gb10_nodes"]["hosts"])
 
 
+def _has_ends(sample: dict[str, Any]) -> bool:
+    """Whether every cable goes from a switch to nodes, so that a node less leaves an empty end."""
+    return all("to" in cable for cable in sample["vars"].get("fabric_cables", [{}]))
+
+
 def first(sample: dict[str, Any], number: int) -> dict[str, Any]:
     """The sample with its first nodes only, without cables and switches that then have no node."""
     kept = nodes(sample)[:number]
@@ -58,11 +63,7 @@ def find(topology: str, number: int | None = None) -> Path:
     if number is None and SAMPLES / topology in samples:
         return SAMPLES / topology
     # only a switch has ends to spare
-    large = [
-        folder
-        for folder, sample in samples.items()
-        if len(nodes(sample)) == number or (len(nodes(sample)) > (number or 0) > 1 and all("to" in cable for cable in sample["vars"].get("fabric_cables", [{}])))
-    ]
+    large = [folder for folder, sample in samples.items() if len(nodes(sample)) == number or (len(nodes(sample)) > (number or 0) > 1 and _has_ends(sample))]
     if not large:
         known = sorted({read(folder.parent)["vars"]["fabric_topology"] for folder in SAMPLES.glob("*/hosts.yml")})
         counts = sorted({len(nodes(sample)) for sample in samples.values()})

@@ -162,5 +162,3 @@ def _dcbx(have: Have, on: bool) -> list[Command]:
     if flag(have.discovery.get(DCBX)) in (None, on) or not (on or is_ours):
         return []
     return [Command("/ip/neighbor/discovery-settings", "set", (), {DCBX: on})]
-
-

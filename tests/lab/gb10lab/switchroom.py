@@ -17,10 +17,9 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Collection, ItemsView, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-from switch import exporting, forwarding, hardware, links
+from switch import exporting, forwarding, hardware
 from switch.commands import Commands, Context, Question
 from switch.console import Scenario
 from switch.interpreter import Interpreter

@@ -127,6 +127,7 @@ class Server:
             channel.send_exit_status(0)
             channel.close()
             return
+
         def send(text: str) -> None:
             time.sleep(self.scenario.delay)
             channel.sendall(text.encode())

@@ -79,7 +79,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     ],
     ids=[
         "new login confirms", "network comes back in time", "network comes back too late", "connection lost in the middle, change was made",
-        "connection lost in the middle, change was undone", "module killed", "module failed before it armed", "lost before it armed", "no answer, rollback fired",
+        "connection lost in the middle, change was undone", "module killed", "module failed before it armed", "lost before it armed",
+        "no answer, rollback fired",
     ],
 )  # fmt: skip
 def test_change_is_confirmed_over_a_new_connection_or_told_as_undone(clock: Clock, answers: list[Any], expected: dict[str, Any]) -> None:

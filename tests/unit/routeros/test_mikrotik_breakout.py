@@ -12,7 +12,7 @@ from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _bre
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._breakout import ETHERNET
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._cages import MODES
 from ansible_collections.gb10.cluster.plugins.modules import mikrotik_breakout
-from simulated import Bench, check_schema, drops
+from simulated import Bench, check_schema
 from switch.exporting import export
 from switch.hardware import links
 from switch.machine import Plug

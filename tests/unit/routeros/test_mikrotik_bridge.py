@@ -16,7 +16,7 @@ from ansible_collections.gb10.cluster.plugins.module_utils._routeros._change imp
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._session import SwitchError
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _bridge
 from ansible_collections.gb10.cluster.plugins.modules import mikrotik_bridge
-from simulated import Bench, check_schema, drops
+from simulated import Bench, check_schema
 from switch.binding import Binder
 from switch.exporting import export
 from switch.forwarding import Trunk, join, legs
