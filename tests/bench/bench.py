@@ -5,7 +5,8 @@
 
 Each round starts a lab of its own from nothing and does, in this order: facts (not measured, to warm the caches of both ends), facts,
 cabling (the playbook ``discover``, before any address exists), first run, second run, facts; so both ends of a round say how busy the
-machine was. Every measured run logs in anew: it has a folder of its own for the masters of its connections. The time is from the start of ``ansible-playbook`` to its end; the table shows medians.
+machine was. Every measured run logs in anew: it has a folder of its own for the masters of its connections. The time is from the start
+of ``ansible-playbook`` to its end; the table shows medians.
 
 An execution is one start of ssh or sftp towards a node (see ``count.sh``): a module that runs by pipelining is one, a file that
 an action plugin copies is several. What runs on the control node is none. Of the nodes and rounds, the highest count is shown.
