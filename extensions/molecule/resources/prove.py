@@ -69,9 +69,9 @@ def look(nodes: list[str]) -> dict[str, Any]:
 
 
 def is_fading(seen: dict[str, Any]) -> bool:
-    """Whether a port lost its carrier and still has a link-local address, which NetworkManager takes away some seconds later."""
+    """Whether a port lost its carrier and still has an address, which NetworkManager takes away some seconds later; networkd keeps ours."""
     ports = [port for node in seen.values() for port in node.get("interfaces", {}).values()]
-    return any(not port["carrier"] and any(address.startswith("fe80::") for address in port["addresses"]) for port in ports)
+    return any(not port["carrier"] and port["addresses"] for port in ports)
 
 
 def settled(nodes: list[str]) -> dict[str, Any]:
