@@ -38,7 +38,7 @@ KEPT = Path(os.environ["MOLECULE_EPHEMERAL_DIRECTORY"])
 LAB = [sys.executable, str(PROJECT / "tests/lab/lab.py")]
 RECAP = re.compile(r"^(\S+)\s+: ok=\d+\s+changed=(\d+)", re.MULTILINE)
 FADING = 20
-"""Seconds that a link-local address without carrier is given to go away."""
+"""Seconds that an address without carrier is given to go away."""
 SETTLING = 120
 """Seconds; NetworkManager needs a few, a node that is gone for good would need for ever."""
 ADVICE = re.compile(
