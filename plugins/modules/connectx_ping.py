@@ -16,7 +16,7 @@ description:
   - Then looks up which MAC address answered for the peer. Both rails of a port share one cable, so the peer's other rail could;
     the filter P(gb10.cluster.fabric_checks#filter) holds it against the facts of the peer.
   - Where only small packets pass, the largest one that does is searched.
-  - A path that does not work is a result, not a failure of this module, which takes less than a second when all do.
+  - A path that does not work is a result, not a failure of this module.
 author:
   - gb10.cluster maintainers (@gb10)
 extends_documentation_fragment:
@@ -89,6 +89,13 @@ paths:
     full_ok: {description: Packets of the full MTU pass., type: bool, returned: always, sample: true}
     neighbour_mac: {description: MAC address that answered; null when none did., type: str, returned: always, sample: "3c:6d:66:01:02:03"}
     reason: {description: Why packets do not pass., type: str, returned: always, sample: nobody answers ARP for its address}
+seconds:
+  description:
+    - How long all of it took; less than a second when all paths work.
+    - Silent peers are waited for about four seconds, and the search takes as long again at most, however many paths there are.
+  returned: outside check mode
+  type: float
+  sample: 0.09
 connectx:
   description: The facts, RV(gb10.cluster.connectx_info#module:connectx).
   returned: with O(facts)
@@ -101,6 +108,7 @@ reason:
   sample: check mode, the links of the plan may not exist yet
 """
 
+import time
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -131,7 +139,9 @@ def main() -> None:
         found: dict[str, Any] = {"paths": [], "reason": "check mode, the links of the plan may not exist yet"}
     else:
         interfaces, _problems = discover(Machine(), given["interfaces"])
-        found = {"paths": _ping.measure(_ping.paths(given["ports"], given["mtu"], given["peers"], interfaces), run)}
+        began = time.monotonic()
+        measured = _ping.measure(_ping.paths(given["ports"], given["mtu"], given["peers"], interfaces), run)
+        found = {"paths": measured, "seconds": round(time.monotonic() - began, 2)}
     if given["facts"]:
         found["connectx"] = collect(given["interfaces"])
     module.exit_json(changed=False, **found)

@@ -4,12 +4,13 @@
 """How long a topology's playbook takes and how often it goes to a node, in the lab, beside gathering facts alone.
 
 Each round starts a lab of its own from nothing and does, in this order: facts (not measured, to warm the caches of both ends), facts,
-cabling (the playbook ``discover``, before any address exists), first run, second run, facts; so both ends of a round say how busy the
+cabling (the playbook ``discover``, before any address exists), first run, second run, ping, facts; so both ends of a round say how busy the
 machine was. Every measured run logs in anew: it has a folder of its own for the masters of its connections. The time is from the start
 of ``ansible-playbook`` to its end; the table shows medians.
 
 An execution is one start of ssh or sftp towards a node (see ``count.sh``): a module that runs by pipelining is one, a file that
-an action plugin copies is several. What runs on the control node is none. Of the nodes and rounds, the highest count is shown.
+an action plugin copies is several. What runs on the control node is none. Of the nodes and rounds, the highest count is shown, and the
+longest time that the pings themselves took on a node.
 
 What a switch alone costs is measured by ``switch_pass``. The plan of a large fabric is computed in this process, without Ansible around it.
 """
@@ -19,13 +20,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,8 @@ HERE = Path(__file__).resolve().parent
 LAB = [sys.executable, str(REPOSITORY / "tests/lab/lab.py")]
 PROGRAMS = ("ssh", "sftp")
 FACTS = str(HERE / "facts.yml")
+PING = str(HERE / "ping.yml")
+PINGED = re.compile(r"([\d.]+) s on the node for (\d+) paths, (\d+) of them at full MTU")
 DISCOVER = "discover"
 BLIND = ("switched_fabric",)
 """Topologies whose cables carry nothing before the first run."""
@@ -50,6 +54,7 @@ AIMS = (
     ("seconds until the whole cabling is known", "cabling", "median", 5.0),
     ("second run / facts only", "second", "ratio", 4.0),
     ("executions per node in the second run", "second", "executions", 15),
+    ("seconds a node takes to ping all peers on all rails", "ping", "on_node", 2.0),
 )
 
 
@@ -59,10 +64,11 @@ class BenchError(Exception):
 
 @dataclass(frozen=True)
 class Measured:
-    """One run of a playbook: seconds by the clock, and remote executions by node."""
+    """One run of a playbook: seconds by the clock, remote executions by node, seconds that the module itself took on the slowest node."""
 
     seconds: float
     executions: dict[str, int]
+    on_node: float | None = None
 
 
 def addresses(inventory: Path) -> dict[str, str]:
@@ -78,6 +84,14 @@ def count(log: str, names: dict[str, str]) -> dict[str, int]:
     destinations = [line.rpartition("@")[2].strip("[]") for line in log.splitlines()]
     found = Counter(names[destination] for destination in destinations if destination in names)
     return {name: found[name] for name in sorted(names.values())}
+
+
+def slowest(output: str) -> float:
+    """Seconds that the pings took on the slowest node, from what ``ping.yml`` said; all paths must have passed full packets."""
+    said = PINGED.findall(output)
+    if not said or any(paths != full or paths == "0" for _seconds, paths, full in said):
+        raise BenchError(f"{output}\n{PING} - expected every path at full MTU, found the above. Repair that first.")
+    return max(float(seconds) for seconds, _paths, _full in said)
 
 
 def run(playbook: str, inventory: Path, names: dict[str, str]) -> tuple[Measured, str]:
@@ -111,7 +125,7 @@ def measure(topology: str, inventory: Path, rounds: int) -> dict[str, list[Measu
     names = addresses(inventory)
     before_links: dict[str, str] = {} if topology in BLIND else {"cabling": f"gb10.cluster.{DISCOVER}"}
     playbooks = {**before_links, "first": f"gb10.cluster.{topology}", "second": f"gb10.cluster.{topology}"}
-    runs: dict[str, list[Measured]] = {kind: [] for kind in ("facts", *playbooks)}
+    runs: dict[str, list[Measured]] = {kind: [] for kind in ("facts", *playbooks, "ping")}
     for number in range(1, rounds + 1):
         print(f"round {number} of {rounds}", flush=True)
         subprocess.run([*LAB, "down"], check=True)
@@ -124,6 +138,8 @@ def measure(topology: str, inventory: Path, rounds: int) -> dict[str, list[Measu
             runs[kind].append(measured)
         if any(recap.changes(output).values()):
             raise BenchError(f"{output}\nsecond run - expected changed=0 on every host, found the above. Repair that first.")
+        measured, output = run(PING, inventory, names)
+        runs["ping"].append(replace(measured, on_node=slowest(output)))
         runs["facts"].append(run(FACTS, inventory, names)[0])
     return runs
 
@@ -155,6 +171,7 @@ def report(topology: str, nodes: int, runs: dict[str, list[Measured]]) -> dict[s
             "median": round(statistics.median(one.seconds for one in measured), 2),
             "ratio": round(statistics.median(one.seconds for one in measured) / facts, 2),
             "executions": max(number for one in measured for number in one.executions.values()),
+            "on_node": max((one.on_node for one in measured if one.on_node is not None), default=None),
             "executions_by_node": [one.executions for one in measured],
         }
         for kind, measured in runs.items()

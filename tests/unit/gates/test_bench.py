@@ -62,17 +62,34 @@ def test_the_report_shows_medians_ratios_and_what_is_missed():
     result = bench.report(
         "two_node_direct",
         2,
-        {"facts": runs(2, 1, 9, executions=2), "first": runs(30, 20, 10, executions=40), "second": runs(7, 8, 60, executions=16)},
+        {
+            "facts": runs(2, 1, 9, executions=2),
+            "first": runs(30, 20, 10, executions=40),
+            "second": runs(7, 8, 60, executions=16),
+            "ping": [bench.Measured(4, {"spark-1": 1}, on_node=seconds) for seconds in (0.1, 2.1)],
+        },
     )
     assert [(kind, row["median"], row["ratio"], row["executions"]) for kind, row in result["runs"].items()] == [
         ("facts", 2, 1, 2),
         ("first", 20, 10, 40),
         ("second", 8, 4, 16),
+        ("ping", 4, 2, 1),
     ]
-    assert bench.render(result).splitlines()[-2:] == [
+    assert bench.render(result).splitlines()[-3:] == [
         "aim reached: second run / facts only 4.0, at most 4.0",
         "aim missed: executions per node in the second run 16, at most 15",
+        "aim missed: seconds a node takes to ping all peers on all rails 2.1, at most 2.0",
     ]
+
+
+@pytest.mark.parametrize("said", ["", "0.1 s on the node for 4 paths, 3 of them at full MTU", "0.0 s on the node for 0 paths, 0 of them at full MTU"])
+def test_pings_that_did_not_all_pass_are_not_measured(said):
+    with pytest.raises(bench.BenchError, match="expected every path at full MTU"):
+        bench.slowest(said)
+
+
+def test_of_the_pings_the_slowest_node_counts():
+    assert bench.slowest("".join(f'"msg": "{seconds} s on the node for 4 paths, 4 of them at full MTU"\n' for seconds in (0.06, 0.14, 0.1))) == 0.14
 
 
 def test_one_round_at_a_switch_counts_logins_and_leaves_it_converged(tmp_path):
