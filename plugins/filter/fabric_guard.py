@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 
-def fabric_guard(groups: Any, hosts: Any = None) -> list[str]:
+def fabric_guard(groups: Any, hosts: Any = None, needed: Any = ("gb10_nodes", "gb10_switches")) -> list[str]:
     """See C(fabric_guard.yml)."""
     from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._inventory import refuse_groups
 
-    return refuse_groups(groups, hosts)
+    return refuse_groups(groups, hosts, needed)
 
 
 class FilterModule:

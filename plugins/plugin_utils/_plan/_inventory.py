@@ -45,16 +45,17 @@ LIKENESS = 0.85
 """From which ratio on difflib's verdict counts as a misspelling: one letter more, less or changed in a name of ours."""
 
 
-def refuse_groups(groups: Mapping[str, Any], hosts: Sequence[str] | None = None) -> list[str]:
+def refuse_groups(groups: Mapping[str, Any], hosts: Sequence[str] | None = None, needed: Sequence[str] = GROUPS) -> list[str]:
     """What is wrong with the groups of an inventory, so that a misspelt one does not end green with nothing done.
 
     :param hosts: the hosts of this run, which ``--limit`` may have made fewer; None when nobody asks.
+    :param needed: the groups that the playbook works on; the run must have a host of one of them.
     """
     notes, names = Notes(), plain(groups)
-    ours = {host for group in GROUPS for host in names.get(group) or []}
+    ours = {host for group in needed for host in names.get(group) or []}
     if hosts is not None and names.get("gb10_nodes") and not ours & set(hosts):
         found = ", ".join(sorted(hosts)[:3]) or "none"
-        notes.refuse("hosts of this run", "one of gb10_nodes or gb10_switches", found, "Correct --limit.")
+        notes.refuse("hosts of this run", f"one of {' or '.join(needed)}", found, "Correct --limit.")
     if not names.get("gb10_nodes"):
         likely = difflib.get_close_matches("gb10_nodes", [name for name, hosts in names.items() if hosts and name not in GROUPS], n=1)
         fix = f"Did you mean the group {likely[0]}?" if likely else "Put the machines into the group gb10_nodes, or check the -i option."

@@ -217,17 +217,29 @@ def test_the_guard_knows_the_groups(title: str, groups: dict[str, Any], expected
     assert refuse_groups(groups) == expected
 
 
+BOTH = ["gb10_nodes", "gb10_switches"]
+
+
 @pytest.mark.parametrize(
-    ("hosts", "expected"),
+    ("hosts", "needed", "expected"),
     [
-        (["spark-1"], []),
-        (["crs812"], []),
-        (["web", "localhost"], ["hosts of this run - expected one of gb10_nodes or gb10_switches, found localhost, web. Correct --limit."]),
+        (["spark-1"], BOTH, []),
+        (["crs812"], BOTH, []),
+        (["web", "localhost"], BOTH, ["hosts of this run - expected one of gb10_nodes or gb10_switches, found localhost, web. Correct --limit."]),
+        (["spark-1"], ["gb10_nodes"], []),
+        (["crs812"], ["gb10_nodes"], ["hosts of this run - expected one of gb10_nodes, found crs812. Correct --limit."]),
     ],
-    ids=["a node", "a switch", "none of ours"],
+    ids=["a node", "a switch", "none of ours", "a node where nodes are needed", "a switch where nodes are needed"],
 )
-def test_the_guard_knows_a_limit_that_leaves_nobody(hosts: list[str], expected: list[str]) -> None:
-    assert refuse_groups({"gb10_nodes": ["spark-1"], "gb10_switches": ["crs812"]}, hosts) == expected
+def test_the_guard_knows_a_limit_that_leaves_nobody(hosts: list[str], needed: list[str], expected: list[str]) -> None:
+    assert refuse_groups({"gb10_nodes": ["spark-1"], "gb10_switches": ["crs812"]}, hosts, needed) == expected
+
+
+@pytest.mark.parametrize("name", ["discover", "ssh_mesh", "validate"])
+def test_a_playbook_without_work_for_switches_needs_a_node(name: str) -> None:
+    playbook = yaml.safe_load((Path(__file__).resolve().parents[3] / "playbooks" / f"{name}.yml").read_text())
+    assert playbook[0]["vars"] == {"fabric_expected_groups": ["gb10_nodes"]}
+    assert {play["hosts"] for play in playbook[1:]} == {"gb10_nodes"}
 
 
 def test_every_refusal_of_an_inventory_is_in_these_tables(tmp_path: Path) -> None:
@@ -250,7 +262,7 @@ def test_the_documented_variables_are_those_that_are_read() -> None:
     roles = Path(__file__).resolve().parents[3] / "roles" / "fabric"
     options = yaml.safe_load((roles / "meta" / "argument_specs.yml").read_text())["argument_specs"]["main"]["options"]
     read_by_plan = {*SETTINGS, *NODE_VARIABLES, *SWITCH_VARIABLES} - {"ansible_host"}
-    read_by_role = {"fabric_renumber", "fabric_plan_strict", "fabric_plan_write", "fabric_output_dir", "fabric_expected_topology"}
+    read_by_role = {"fabric_renumber", "fabric_plan_strict", "fabric_plan_write", "fabric_output_dir", "fabric_expected_topology", "fabric_expected_groups"}
     assert set(options) == read_by_plan | read_by_role
     defaults = yaml.safe_load((roles / "defaults" / "main.yml").read_text())
     assert {name: option["default"] for name, option in options.items() if "default" in option and name in defaults} == {
