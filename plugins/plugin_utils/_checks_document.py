@@ -10,9 +10,10 @@ no more, has only ``{name, absent}``, the reason.
 ``label`` names a thing after its node's name in messages.
 
 * a port: ``{label, port, planned, cable, rails_found, module}``, one for each planned port;
-* a rail: ``{label, port, rail, planned: {address, cidr, mtu, speed_mbps}, present}`` and all facts of that rail;
+* a rail: ``{label, port, rail, planned: {address, cidr, mtu, speed_mbps, configuration}, present, configured}`` and all facts of that rail;
+  it is configured when it has our configuration or its planned address;
 * a route: ``{label, destination, interface, clash, wider}``, texts that say how it lies to the rail subnets, or null;
-* a path: what ``connectx_ping`` returns, with a label, ``link`` (whether the node's own rail has one) and ``expected_mac`` (of the peer's rail).
+* a path: what ``connectx_ping`` returns, with a label, ``link`` (whether the node's own rail is configured and has one) and ``expected_mac`` (of the peer's rail).
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def _node(name: str, slice_: dict[str, Any], subnets: list[Network], request: di
         return {"name": name, "absent": "it did not answer, or failed earlier" if name in request["hosts_all"] else "not part of this run"}
     told = _returned(request, "connectx", name)
     facts = told.get("connectx")
-    rails = list(_rails(slice_, facts))
+    rails = list(_rails(slice_, facts, f"that of gb10.cluster.{request['plan']['topology']}"))
     ping = _returned(request, "ping", name)
     return {
         "name": name,
@@ -104,7 +105,7 @@ def cable(port: dict[str, Any], behind_switch: bool = False) -> bool | None:
     return False if rails and not behind_switch and all(rail["up"] and rail["carrier"] is False for rail in rails) else None
 
 
-def _rails(slice_: dict[str, Any], facts: dict[str, Any] | None) -> Iterable[dict[str, Any]]:
+def _rails(slice_: dict[str, Any], facts: dict[str, Any] | None, configuration: str) -> Iterable[dict[str, Any]]:
     for port, planned, found in _planned_and_found(slice_, facts):
         by_number = {rail["rail"]: rail for rail in found["rails"]}
         for rail in planned["rails"]:
@@ -116,14 +117,20 @@ def _rails(slice_: dict[str, Any], facts: dict[str, Any] | None) -> Iterable[dic
                 "port": port,
                 "rail": rail["rail"],
                 "present": bool(seen),
+                "configured": bool(seen) and _is_configured(seen, rail["address"]),
                 "unknown": None if seen else "this rail is missing",
                 "planned": {
                     "address": rail["address"],
                     "cidr": f"{rail['address']}/{rail['prefix']}",
                     "mtu": slice_["mtu"],
                     "speed_mbps": SPEED_MBPS.get(planned["speed"]),
+                    "configuration": configuration,
                 },
             }
+
+
+def _is_configured(rail: dict[str, Any], address: str) -> bool:
+    return any(claim["ours"] for claim in rail["claims"]) or address in [each["address"] for each in rail["addresses"]]
 
 
 def _routes(rails: list[dict[str, Any]], subnets: list[Network], facts: dict[str, Any] | None) -> Iterable[dict[str, Any]]:
@@ -144,7 +151,7 @@ def _routes(rails: list[dict[str, Any]], subnets: list[Network], facts: dict[str
 
 
 def _paths(paths: list[dict[str, Any]], rails: list[dict[str, Any]], known: Macs) -> Iterable[dict[str, Any]]:
-    links = {(rail["port"], rail["rail"]): rail.get("carrier") for rail in rails}
+    links = {(rail["port"], rail["rail"]): rail["configured"] and rail.get("carrier") for rail in rails}
     for path in paths:
         label = f"to {path['peer']} on {path['port']} rail {path['rail']}"
         expected = known.get((path["peer"], path["target"]))

@@ -96,6 +96,24 @@ def old_python(request: Request) -> None:
     request["connectx"]["spark-1"] = {"changed": False, "failed": False, "python": "3.8.10"}
 
 
+def unconfigured(request: Request, *names: str) -> None:
+    """Rails as systemd-networkd leaves them on a new machine: down."""
+    for name in names:
+        for number in (0, 1):
+            rail(request, number, name).update(up=False, carrier=None, mtu=1500, addresses=[], gid_index=None, claims=[], speed_mbps=None)
+            rail(request, number, name)["sysctl"].update(arp_ignore=0, arp_announce=0)
+
+
+def held_by_network_manager(request: Request) -> None:
+    """Rails as NetworkManager leaves them on a new desktop: up, with a connection that it made up, and without an address."""
+    made_up = {"source": "networkmanager", "name": "Wired connection 1", "file": "", "ours": False, "shared_with": [], "pattern": None}
+    for number in (0, 1):
+        rail(request, number).update(mtu=1500, addresses=[], gid_index=None, claims=[made_up])
+        rail(request, number)["sysctl"].update(arp_ignore=0, arp_announce=0)
+    for each in request["ping"]["spark-1"]["paths"]:
+        each.update(small_ok=False, full_ok=False, largest_mtu=None, neighbour_mac=None, reason="no address")
+
+
 PREFLIGHT: dict[str, Break] = {
     "a host that can not be reached": lost,
     "an old Python": old_python,
@@ -123,6 +141,8 @@ PREFLIGHT: dict[str, Break] = {
     "a wider route through a gateway": route("10.0.0.0/8", "192.168.10.1"),
 }
 VALIDATE: dict[str, Break] = {
+    "a node that was never configured": lambda request: unconfigured(request, "spark-1"),
+    "a desktop that was never configured": held_by_network_manager,
     "a little memory to lock": lambda request: facts(request)["platform"]["memlock"].update(soft=8388608),
     "no ib_uverbs": lambda request: facts(request)["platform"]["modules"].update(ib_uverbs=False),
     "no rdma_ucm": lambda request: facts(request)["platform"]["modules"].update(rdma_ucm=False),
@@ -190,15 +210,21 @@ def test_what_only_looks_bad_passes(stage: str) -> None:
     assert said(request, stage) == []
 
 
-@pytest.mark.parametrize("stage", ["preflight", "validate"])
-def test_a_first_run_meets_unconfigured_rails_without_complaint(stage: str) -> None:
+def test_a_first_run_meets_unconfigured_rails_without_complaint_and_validation_says_that_first() -> None:
     request = healthy_fabric.request()
     for name in NAMES:
         facts(request, name)["platform"]["memlock"].update(soft=8388608, hard=8388608)
-        for number in (0, 1):
-            rail(request, number, name).update(up=False, carrier=None, mtu=1500, addresses=[], gid_index=None, claims=[], speed_mbps=None)
-            rail(request, number, name)["sysctl"].update(arp_ignore=0, arp_announce=0)
-    assert (said(request, "preflight") == []) and said(request, "validate") != []
+        facts(request, name)["platform"]["modules"].update(ib_uverbs=False, rdma_ucm=False)
+    unconfigured(request, *NAMES)
+    assert said(request, "preflight") == []
+    assert [row[0] for row in said(request, "validate")][:2] == ["configuration", "configuration"]
+
+
+def test_a_rail_that_somebody_else_gave_its_planned_address_is_configured() -> None:
+    request = healthy_fabric.request()
+    for number in (0, 1):
+        rail(request, number).update(claims=[])
+    assert said(request, "validate") == []
 
 
 def test_our_rows_are_well_formed_and_their_ids_unique() -> None:

@@ -99,7 +99,8 @@ def test_a_node_outside_the_run_and_one_that_was_lost_are_absent() -> None:
 def test_a_rail_carries_its_facts_and_its_plan() -> None:
     rail = document(healthy_fabric.request())["nodes"][0]["rails"][1]
     assert (rail["label"], rail["present"], rail["mtu"]) == ("p0 rail 1 (enP2p1s0f0np0)", True, 9000)
-    assert rail["planned"] == {"address": "10.77.1.1", "cidr": "10.77.1.1/24", "mtu": 9000, "speed_mbps": 200000}
+    wanted = {"address": "10.77.1.1", "cidr": "10.77.1.1/24", "mtu": 9000, "speed_mbps": 200000}
+    assert rail["planned"] == {**wanted, "configuration": "that of gb10.cluster.two_node_direct"}
 
 
 def peers(hosts: list[str]) -> list[dict[str, Any]]:
