@@ -28,9 +28,11 @@ extends_documentation_fragment:
 options:
   state:
     description:
+      - With V(staged), a wheel is unpacked, checked and proven in the folder of its version, and nothing else is touched, so that V(present)
+        takes no time later. Not for V(apt) and V(path) as O(source).
       - With V(absent), whatever this module put there by any source is removed; packages that were there before it are only released.
     type: str
-    choices: [present, absent]
+    choices: [present, staged, absent]
     default: present
   source:
     description:
@@ -112,7 +114,7 @@ version_code:
   type: int
   sample: 23007
 library:
-  description: Real path of the library that programs get. None in check mode as long as it is not installed.
+  description: Real path of the library that programs get, or with O(state=staged) could get. None in check mode as long as it is not installed.
   returned: when present
   type: str
   sample: /opt/gb10/nccl/2.30.7/lib/libnccl.so.2
@@ -148,7 +150,7 @@ def main() -> None:
     """Read the options, run, answer."""
     module = AnsibleModule(
         argument_spec={
-            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "state": {"type": "str", "choices": ["present", "staged", "absent"], "default": "present"},
             "source": {"type": "str", "choices": ["wheel", "file", "apt", "path"], "default": "wheel"},
             "version": {"type": "str", "default": "2.30.7"},
             "minimum_version": {"type": "str"},

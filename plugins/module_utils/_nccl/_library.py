@@ -94,9 +94,11 @@ def target(wanted: Wanted, found: State, machine: Machine) -> State:
         packages = {name: f"{full} held" for name in sorted(_apt.PACKAGES)}
     if refusals:
         raise NcclError(*refusals)
-    versions = {*found["versions"], *([wanted.version] if wanted.unpacked else [])}
+    versions = sorted({*found["versions"], *([wanted.version] if wanted.unpacked else [])}, key=lambda name: version_code(name) or 0)
+    if wanted.staged:
+        return {**found, "versions": versions, "unfinished": []}
     return {
-        "versions": sorted(versions, key=lambda name: version_code(name) or 0),
+        "versions": versions,
         "unfinished": [],
         "current": None if wanted.packaged else wanted.version if wanted.unpacked else str(wanted.path),
         "loader": LOADS if wanted.loader and not wanted.packaged else NOT_CONFIGURED,
@@ -114,6 +116,8 @@ def refuse(wanted: Wanted, found: State, machine: Machine) -> list[str]:
         refusals.append(message("version of NCCL", f"{wanted.minimum_version} or newer for this topology", wanted.version, fix))
     if wanted.current.exists() and not wanted.current.is_symlink():
         refusals.append(message(str(wanted.current), "a link of ours, or nothing", "something else", "Move it away, or use another prefix."))
+    if wanted.staged and not wanted.unpacked:
+        refusals.append(message("source of a staged NCCL", "wheel or file", wanted.source, "Use state present; there is nothing to unpack."))
     if wanted.unpacked and wanted.version not in found["versions"]:
         refusals += _refuse_wheel(wanted, machine)
     if wanted.packaged:

@@ -26,7 +26,12 @@ class Proof:
 
 
 def prove(wanted: Wanted, machine: Machine) -> Proof:
-    """Prove what programs on this machine get: through the dynamic loader where it is configured. Raises NcclError."""
+    """Prove what programs on this machine get: through the dynamic loader where it is configured. Raises NcclError.
+
+    Of a staged version, prove that they could.
+    """
+    if wanted.staged:
+        return prove_tree(wanted.root, wanted, machine)
     if wanted.packaged:
         return _prove(SONAME, None, machine.header, wanted, machine)
     return _prove(SONAME if wanted.loader else str(library(wanted.root)), library(wanted.root), wanted.root / "include" / "nccl.h", wanted, machine)

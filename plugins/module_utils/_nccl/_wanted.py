@@ -30,7 +30,12 @@ class Wanted:
     @property
     def present(self) -> bool:
         """Whether NCCL is to be there."""
-        return self.state == "present"
+        return self.state != "absent"
+
+    @property
+    def staged(self) -> bool:
+        """Whether it is only to lie ready, and no program is to get it."""
+        return self.state == "staged"
 
     @property
     def unpacked(self) -> bool:

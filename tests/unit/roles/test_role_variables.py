@@ -38,7 +38,7 @@ QOS = {
 
 @pytest.mark.parametrize(("level", "read", "expected"), QOS.values(), ids=QOS)
 def test_rails_are_brought_back_where_the_plan_says_none_and_something_may_be_left(level, read, expected):
-    given = {"fabric_plan": {"switches": {"crs812": {"roce": level}}}} | ({"fabric_preflight_info": read} if read else {})
+    given = {"fabric_plan": {"switches": {"crs812": {"roce": level}}}} | ({"fabric_qos_connectx": read} if read else {})
     assert value("fabric_qos", "_fabric_qos_is_left_over", given) is expected
 
 
