@@ -3,12 +3,13 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Shows the collection at work: a simulated cluster, its topology's playbook twice: lab.sh TOPOLOGY [NODES]
+# Shows the collection at work: a simulated cluster, its topology's playbook twice: lab.sh SAMPLE, or lab.sh TOPOLOGY NODES
 # Fails unless the second run changes nothing. The lab stays up; $GB10_LAB names it.
 set -euo pipefail
 
-topology=$1
-inventory=$(python tests/gates/sample.py "$topology" "${2:-}")
+sample=$(python tests/gates/sample.py "$1" "${2:-}")
+topology=${sample##* }
+inventory=${sample% *}
 inventory=${inventory#"$PWD"/}
 mkdir -p .build/lab
 

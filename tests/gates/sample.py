@@ -1,10 +1,10 @@
 # Copyright (c) gb10.cluster contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Print the folder of a sample inventory by topology and number of nodes: ``sample.py TOPOLOGY [NODES]``.
+"""Print the folder of a sample inventory and its topology: ``sample.py NAME [NODES]``.
 
-The sample of the topology's own name serves if it is large enough, else the smallest one that is; of one that is too large, the first
-nodes and their cables go into ``.build/samples``.
+NAME is the sample's, or with a number of nodes a topology. Then the sample of the topology's own name serves if it is large enough, else the
+smallest one that is; of one that is too large, the first nodes and their cables go into ``.build/samples``.
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ def first(sample: dict[str, Any], number: int) -> dict[str, Any]:
 
 
 def find(topology: str, number: int | None = None) -> Path:
-    """The folder of a sample with that many nodes, or with what the sample of the topology's own name has; raises :class:`NoSample`."""
+    """The folder of the sample of that name, or one of that topology with that many nodes; raises :class:`NoSample`."""
     samples = {folder.parent: read(folder.parent) for folder in sorted(SAMPLES.glob("*/hosts.yml"))}
-    samples = {folder: sample for folder, sample in samples.items() if sample["vars"]["fabric_topology"] == topology}
     if number is None and SAMPLES / topology in samples:
         return SAMPLES / topology
+    samples = {folder: sample for folder, sample in samples.items() if sample["vars"]["fabric_topology"] == topology}
     # only a switch has ends to spare
     large = [folder for folder, sample in samples.items() if len(nodes(sample)) == number or (len(nodes(sample)) > (number or 0) > 1 and _has_ends(sample))]
     if not large:
-        known = sorted({read(folder.parent)["vars"]["fabric_topology"] for folder in SAMPLES.glob("*/hosts.yml")})
+        known = sorted(folder.parent.name for folder in SAMPLES.glob("*/hosts.yml"))
         counts = sorted({len(nodes(sample)) for sample in samples.values()})
         expected = f"{topology} with {' or '.join(map(str, counts))} nodes" if samples else " or ".join(known)
         found = f"{number} nodes" if samples else topology
@@ -80,9 +80,10 @@ def find(topology: str, number: int | None = None) -> Path:
 
 
 def main() -> int:
-    """Print the folder."""
+    """Print the folder and the topology."""
     try:
-        print(find(sys.argv[1], int(sys.argv[2]) if sys.argv[2:] and sys.argv[2] else None))
+        folder = find(sys.argv[1], int(sys.argv[2]) if sys.argv[2:] and sys.argv[2] else None)
+        print(folder, read(folder)["vars"]["fabric_topology"])
     except NoSample as error:
         print(error, file=sys.stderr)
         return 1
