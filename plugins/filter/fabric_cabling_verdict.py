@@ -11,11 +11,12 @@ from typing import Any
 from ansible_collections.gb10.cluster.plugins.plugin_utils._plain import plain
 
 
-def fabric_cabling_verdict(heard: Any, plan: Any) -> dict[str, Any]:
+def fabric_cabling_verdict(heard: Any, plan: Any, switches: Any = None) -> dict[str, Any]:
     """See C(fabric_cabling_verdict.yml)."""
     from ansible_collections.gb10.cluster.plugins.plugin_utils._cabling import verdict
 
-    return verdict(plain(plan), plain(heard))
+    tables = {name: (result or {}).get("mikrotik") for name, result in plain(switches or {}).items()}
+    return verdict(plain(plan), plain(heard), {name: facts for name, facts in tables.items() if facts})
 
 
 class FilterModule:

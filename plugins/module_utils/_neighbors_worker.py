@@ -173,7 +173,7 @@ def turn(names: list[Name], call: int) -> list[Name]:
 
 
 def summary(rails: dict[str, list[dict[str, Any]]], listeners: dict[str, Listener]) -> list[dict[str, Any]]:
-    """The result: ``[{port, rails: [{rail, interface, up, carrier, raised}], heard: [{node, port, rails, near}], strangers, garbage}]``.
+    """The result: ``[{port, rails: [{rail, interface, mac, up, carrier, raised}], heard: [{node, port, rails, near}], strangers, garbage}]``.
 
     ``rails`` of a neighbour are this node's rails on which it was heard; ``strangers`` are ``{node, port, machine_id}``.
     """
@@ -263,7 +263,7 @@ def work(job: dict[str, Any], folder: str) -> list[dict[str, Any]]:
     rails: dict[str, list[dict[str, Any]]] = {}
     for item in job["interfaces"]:
         name = item["interface"]
-        state = {"up": is_up(name), "carrier": read(name, "carrier") == "1", "raised": name in job["raised"]}
+        state = {"mac": read(name, "address"), "up": is_up(name), "carrier": read(name, "carrier") == "1", "raised": name in job["raised"]}
         rails.setdefault(item["port"], []).append({"rail": item["rail"], "interface": name, **state})
     return summary(rails, listeners)
 

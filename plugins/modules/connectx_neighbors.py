@@ -97,7 +97,7 @@ neighbors:
       type: list
       elements: dict
       returned: always
-      sample: [{rail: 0, interface: enp1s0f0np0, up: true, carrier: true, raised: false}]
+      sample: [{rail: 0, interface: enp1s0f0np0, mac: "4c:bb:47:00:01:00", up: true, carrier: true, raised: false}]
     heard:
       description: Who was heard, on which own rails, and whether frames came that switches keep to themselves. A port of this node is a loop.
       type: list

@@ -11,14 +11,16 @@ from . import _cabling_direct, _cabling_page, _cabling_seen, _cabling_switched
 from ._cabling_words import Answer
 
 
-def verdict(plan: dict[str, Any], results: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def verdict(plan: dict[str, Any], results: dict[str, dict[str, Any]], switches: dict[str, Any] | None = None) -> dict[str, Any]:
     """Compare the plan with the results of ``connectx_neighbors``, ``{node: {hostname, machine_id, neighbors}}``.
 
+    :param switches: switch -> facts of ``mikrotik_info`` with its host table, of those that were asked.
     :returns: ``{verdict, refusals: [text], warnings: [text], moves: [{from, to}], steps: [text], additions: [[port, port]],
         fabric_cables: YAML | None, table: [text], page: Markdown}``. ``moves`` happen together, ``steps`` are their order for one hand;
-        ``fabric_cables`` is what to write into the inventory for the cables as they are, or are after the moves and additions.
+        ``fabric_cables`` is what to write into the inventory for the cables as they are, or are after the moves and additions; of switches
+        the lines of those cages alone whose ends are others than planned.
     """
-    answer, seen = Answer(), _cabling_seen.read(plan, results)
+    answer, seen = Answer(), _cabling_seen.read(plan, results, switches or {})
     judge = _cabling_switched.judge if plan["topology"] == "switched_fabric" else _cabling_direct.judge
     judge(plan, seen, answer)
     return {

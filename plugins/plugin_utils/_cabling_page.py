@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from . import _cabling_direct, _cabling_switched
@@ -42,41 +42,70 @@ Thick: not planned.
 """
 
 
-Joint = tuple[str, frozenset[Port]]
-"""What joins a port to others: the name of a switch or machine, or nothing and the two ports of a cable."""
+class Joint(NamedTuple):
+    """What joins ports: the two ends of a cable, without a name; or one port to a switch or machine of that name, by a leg where it is known."""
+
+    name: str
+    ports: tuple[Port, ...]
+    leg: str = ""
 
 
 class Link(NamedTuple):
-    """A line of a picture between two boxes."""
+    """A line of a picture between two boxes, and a port that it ends at."""
 
-    joint: Joint
+    port: Port
     start: str
     end: str
     label: str
 
 
+def _alike(one: Joint | None, other: Joint | None) -> bool:
+    """Whether both are the same as far as is known: a leg that nobody names is none that differs."""
+    if one is None or other is None:
+        return one is other
+    return one.name == other.name and set(one.ports) == set(other.ports) and (one.leg == other.leg or not one.leg or not other.leg)
+
+
 def rows(plan: dict[str, Any], seen: Seen) -> list[list[str]]:
     """One row for each port of each node of the plan: port, planned, seen, own rails that heard somebody, remark."""
-    planned, found = _joints(_segments(plan)), _joints(_found(plan, seen))
+    planned, found = _planned_joints(plan), _found_joints(plan, seen)
+    size = {port: len(ports) for ports in seen.segments() for port in ports}
+    domain = {port: ports for _name, ports in _segments(plan) for port in ports}
+    size |= dict.fromkeys(_cabling_switched.past(plan, seen), 0)
     return [
-        _row(plan, seen, (name, port), planned.get((name, port)), found.get((name, port)))
+        _row(plan, seen, port, _there(plan, seen, port, size.get(port, 1), domain.get(port, ())), planned.get(port), found.get(port))
         for name, node in plan["nodes"].items()
-        for port in sorted({*node["ports"], *(port for owner, port in seen.ports if owner == name)})
+        for port in [(name, each) for each in sorted({*node["ports"], *(each for owner, each in seen.ports if owner == name)})]
     ]
 
 
-def _row(plan: dict[str, Any], seen: Seen, port: Port, planned: Joint | None, found: Joint | None) -> list[str]:
+def _row(plan: dict[str, Any], seen: Seen, port: Port, there: str, planned: Joint | None, found: Joint | None) -> list[str]:
     if port[0] in seen.absent:
         return [join(port), _planned(plan, port), "not asked", "", ""]
-    state = seen.port(port)
-    there = [f"its own {other}" if node == port[0] else join((node, other)) for node, other in sorted(state.heard)]
-    there += list(dict.fromkeys(state.foreign))
-    rails = sorted({rail for rails in state.heard.values() for rail in rails})
-    remark = "as planned" if planned == found else "not planned" if planned is None else "DIFFERS"
+    rails = sorted({rail for rails in seen.port(port).heard.values() for rail in rails})
+    remark = "as planned" if _alike(planned, found) else "not planned" if planned is None else "DIFFERS"
     if found is None:
-        absent = planned is not None and any(node in seen.absent for node, _port in planned[1])
+        absent = planned is not None and any(node in seen.absent for node, _port in planned.ports)
         remark = "" if planned is None else "not checked" if absent else "DIFFERS"
-    return [join(port), _planned(plan, port), listed(there, most=3) or _STATES[state.state], " ".join(map(str, rails)), remark]
+    return [join(port), _planned(plan, port), there, " ".join(map(str, rails)), remark]
+
+
+def _there(plan: dict[str, Any], seen: Seen, port: Port, size: int, domain: Sequence[Port]) -> str:
+    """What is at the other end, in words. Whom a port hears through a switch is no neighbour of it: how many is told, and who where it matters.
+
+    :param size: how many ports hear each other, this one included; 0 on a cable that goes past the switch. :param domain: which ones should.
+    """
+    state = seen.port(port)
+    names = [f"its own {other}" if node == port[0] else join((node, other)) for node, other in sorted(state.heard)]
+    switch = state.legs(plan) or state.systems or (["a switch"] if size > 2 else []) if size else []
+    if switch and names:
+        asked = [other for other in domain if other != port and other[0] not in seen.absent]
+        known = state.legs(plan) and state.heard.keys() <= set(asked)
+        whom = f"{len(names)} of {len(asked)}" if known else listed(names, most=3)
+        names = [f"{listed(switch)} (hears {whom})"]
+    elif switch:
+        names = [f"{listed(switch)} (hears nobody)" if len(domain) > 1 else listed(switch)]
+    return listed(names + list(dict.fromkeys(state.machines)), most=3) or _STATES[state.state]
 
 
 def _planned(plan: dict[str, Any], port: Port) -> str:
@@ -100,14 +129,15 @@ def page(plan: dict[str, Any], seen: Seen, answer: Answer) -> str:
     said += f"\n```yaml\n{answer.fabric_cables}```\n" if answer.fabric_cables else ""
     boxes = {name: f"n{number}" for number, name in enumerate(plan["nodes"])}
     hubs: dict[str, str] = {}
-    planned, found = _links(_segments(plan), boxes, hubs), _links(_found(plan, seen), boxes, hubs)
-    same = {link.joint for link in planned} & {link.joint for link in found}
+    joints = {"planned": _planned_joints(plan), "seen": _found_joints(plan, seen)}
+    links = {name: _links(known, boxes, hubs) for name, known in joints.items()}
+    unlike = {port for known in joints.values() for port in known if not _alike(*(each.get(port) for each in joints.values()))}
     return _PAGE.format(
         verdict=answer.verdict,
         table=table,
         said=f"{said}\n" if said else "",
-        planned=_flowchart(boxes, hubs, planned, [link for link in planned if link.joint not in same], "stroke-dasharray:4 4"),
-        seen=_flowchart(boxes, hubs, found, [link for link in found if link.joint not in same], "stroke-width:4px"),
+        planned=_flowchart(boxes, hubs, links["planned"], unlike, "stroke-dasharray:4 4"),
+        seen=_flowchart(boxes, hubs, links["seen"], unlike, "stroke-width:4px"),
     )
 
 
@@ -118,44 +148,57 @@ def _segments(plan: dict[str, Any]) -> list[tuple[str, list[Port]]]:
     return [("", list(ends)) for ends in _cabling_direct.planned_cables(plan)]
 
 
-def _found(plan: dict[str, Any], seen: Seen) -> list[tuple[str, list[Port]]]:
-    """What joins ports as seen: the planned switches where ports of theirs hear each other, other switches, cables, other machines."""
+def _planned_joints(plan: dict[str, Any]) -> dict[Port, Joint]:
+    """What joins each port of the plan to others."""
+    legs = {port: f"{switch} {leg}" for switch, data in plan["switches"].items() for leg, end in data["legs"].items() for port in _ends(end)}
+    return {port: Joint(name, (port,) if name else tuple(ports), legs.get(port, "")) for name, ports in _segments(plan) for port in ports}
+
+
+def _ends(end: dict[str, Any]) -> list[Port]:
+    return [(end["node"], end["port"])] if "node" in end else []
+
+
+def _found_joints(plan: dict[str, Any], seen: Seen) -> dict[Port, Joint]:
+    """What joins each port as seen: the planned switch where ports of its hear each other or are on a leg of it, other switches, cables, machines."""
     place = {port: name for name, ports in _segments(plan) for port in ports}
     size = Counter(place.values())
-    found: list[tuple[str, list[Port]]] = []
-    for ports in seen.segments():
-        systems = listed(dict.fromkeys(" ".join(filter(None, system)) for port in ports for system in seen.port(port).switches))
-        named = next((place[port] for port in ports if place.get(port)), "")
-        if named and not (len(ports) == 2 and seen.near(*ports) and not systems and size[named] > 2):
-            parts = sum(name.startswith(named) for name, _ports in found)
-            found.append((f"{named}, part {parts + 1}" if parts else named, ports))
-        else:
-            found.append((systems or ("a switch" if len(ports) > 2 else ""), ports))
-    return found + [(name, [port]) for port, state in seen.ports.items() if state.state != HEARD for name in dict.fromkeys(state.foreign)]
+    home = {switch: listed(switches) for switches, _ports in _cabling_switched.domains(plan) for switch in switches}
+    found: dict[Port, Joint] = {}
+    parts: Counter[str] = Counter()
+    alone = [[port] for port, state in seen.ports.items() if state.state != HEARD and state.legs(plan)]
+    for ports in seen.segments() + alone:
+        legs = {port: next(iter(seen.port(port).legs(plan)), "") for port in ports}
+        homes = {port: home[leg.partition(" ")[0]] for port, leg in legs.items() if leg}
+        named = next((place[port] for port in ports if place.get(port)), "") or next(iter(homes.values()), "")
+        if named and not (seen.is_cable(ports) and size[named] > 2):
+            parts[named] += 1
+            is_part = parts[named] > 1 or (len(ports) == 1 and size[named] > 1)
+            here = f"{named}, part {parts[named]}" if is_part else named
+            found |= {port: Joint(here if homes.get(port, named) == named else homes[port], (port,), legs[port]) for port in ports}
+            continue
+        systems = listed(dict.fromkeys(system.removeprefix("the switch ") for port in ports for system in seen.port(port).systems))
+        name = systems or ("a switch" if len(ports) > 2 else "")
+        found |= {port: Joint(name, (port,) if name else tuple(ports)) for port in ports}
+    others = {port: state.foreign for port, state in seen.ports.items() if state.state != HEARD and port not in found}
+    return found | {port: Joint(listed(dict.fromkeys(names)), (port,)) for port, names in others.items() if names}
 
 
-def _joints(segments: Iterable[tuple[str, list[Port]]]) -> dict[Port, Joint]:
-    """What joins each port to others."""
-    return {port: (name, frozenset([port] if name else ports)) for name, ports in segments for port in ports}
-
-
-def _links(segments: Iterable[tuple[str, list[Port]]], boxes: dict[str, str], hubs: dict[str, str]) -> list[Link]:
+def _links(joints: dict[Port, Joint], boxes: dict[str, str], hubs: dict[str, str]) -> list[Link]:
     """The lines of a picture; ``hubs`` gets a box for every name that is new."""
     found = []
-    for name, ports in segments:
+    for port, (name, ports, leg) in joints.items():
         if name:
-            hub = hubs.setdefault(name, f"h{len(hubs)}")
-            found += [Link((name, frozenset([port])), hub, boxes[port[0]], port[1]) for port in ports]
-        else:
-            one, other = ports
-            found.append(Link(("", frozenset(ports)), boxes[one[0]], boxes[other[0]], f"{one[1]} to {other[1]}"))
+            there = leg.removeprefix(f"{name.partition(',')[0]} ")
+            found.append(Link(port, hubs.setdefault(name, f"h{len(hubs)}"), boxes[port[0]], f"{there} to {port[1]}" if there else port[1]))
+        elif port == ports[0]:
+            found.append(Link(port, boxes[port[0]], boxes[ports[1][0]], f"{port[1]} to {ports[1][1]}"))
     return found
 
 
-def _flowchart(boxes: dict[str, str], hubs: dict[str, str], links: list[Link], marked: list[Link], style: str) -> str:
+def _flowchart(boxes: dict[str, str], hubs: dict[str, str], links: list[Link], unlike: set[Port], style: str) -> str:
     used = {link.start for link in links}
     text = ["flowchart LR", *(f'  {box}["{_label(name)}"]' for name, box in boxes.items())]
     text += [f'  {hub}(["{_label(name)}"])' for name, hub in hubs.items() if hub in used]
     text += [f'  {link.start} ---|"{link.label}"| {link.end}' for link in links]
-    numbers = [str(number) for number, link in enumerate(links) if link in marked]
+    numbers = [str(number) for number, link in enumerate(links) if link.port in unlike]
     return "\n".join(text + ([f"  linkStyle {','.join(numbers)} stroke:#c00,{style}"] if numbers else []))

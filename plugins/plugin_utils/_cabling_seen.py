@@ -4,15 +4,18 @@
 """What all nodes heard, put together: the state of each port, and which ports hear each other.
 
 A switch is proven by LLDP, or by more than two ports that hear each other. That frames for the nearest bridge do not come
-through proves nothing alone: whether a card's firmware keeps such frames to itself is not known.
+through proves nothing alone: whether a card's firmware keeps such frames to itself is not known. The host table of a switch
+proves nothing against frames that were just heard, because it remembers for minutes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..module_utils._routeros import _cages
+from . import _legs
 from ._wiring import Port, join
 
 MISSING, DOWN, UNLINKED, SILENT, HEARD = "missing", "down", "no link", "silent", "heard"
@@ -22,12 +25,14 @@ MISSING, DOWN, UNLINKED, SILENT, HEARD = "missing", "down", "no link", "silent",
 @dataclass
 class SeenPort:
     """One port. ``rails``: ``[{rail, interface, up, carrier}]``; ``heard``: port -> own rails that heard it; ``near``: ports whose
-    nearest-bridge frames came through; ``switches``: ``(name, port)`` by LLDP; ``machines``: who else is there, in words."""
+    nearest-bridge frames came through; ``switches``: ``(name, port)`` by LLDP; ``leg``: the same by the host table of a switch of the plan;
+    ``machines``: who else is there, in words."""
 
     rails: list[dict[str, Any]] = field(default_factory=list)
     heard: dict[Port, list[int]] = field(default_factory=dict)
     near: set[Port] = field(default_factory=set)
     switches: list[tuple[str, str]] = field(default_factory=list)
+    leg: _legs.Leg | None = None
     machines: list[str] = field(default_factory=list)
 
     @property
@@ -41,18 +46,30 @@ class SeenPort:
             return DOWN
         return SILENT if any(rail["carrier"] for rail in self.rails) else UNLINKED
 
+    def legs(self, plan: dict[str, Any]) -> list[str]:
+        """On which legs of the plan's switches this port is. What a switch says by LLDP comes through the cable itself; a host table is older."""
+        found = [(system, interface.rpartition("/")[2]) for system, interface in self.switches if system in plan["switches"]]
+        by_lldp = [name for name in dict.fromkeys(found) if _cages.parse_port(name[1])]
+        return [" ".join(name) for name in by_lldp or ([self.leg] if self.leg else [])]
+
     @property
     def foreign(self) -> list[str]:
         """Switches and machines that are not in the inventory, in words."""
-        return [f"the switch {' '.join(filter(None, name))}" for name in self.switches] + self.machines
+        return self.systems + self.machines
+
+    @property
+    def systems(self) -> list[str]:
+        """Switches by LLDP, in words."""
+        return [f"the switch {' '.join(filter(None, name))}" for name in dict.fromkeys(self.switches)]
 
 
 @dataclass(frozen=True)
 class Seen:
-    """``ports``: every port of every node that took part; ``absent``: nodes of the plan that did not."""
+    """``ports``: every port of every node that took part; ``absent``: nodes of the plan that did not; ``tables``: what switches were asked for."""
 
     ports: dict[Port, SeenPort]
     absent: list[str]
+    tables: dict[str, Any] = field(default_factory=dict)
 
     def port(self, port: Port) -> SeenPort:
         """A port, empty when nothing is known of it."""
@@ -80,9 +97,21 @@ class Seen:
         """Whether frames that a switch keeps to itself passed between two ports."""
         return other in self.port(one).near or one in self.port(other).near
 
+    def cards(self, without: Collection[Port] = ()) -> dict[str, Any]:
+        """The rails of each node in the shape of the facts of ``connectx_info``."""
+        found: dict[str, Any] = {}
+        for (node, name), port in self.ports.items():
+            if (node, name) not in without:
+                found.setdefault(node, {"ports": {}})["ports"][name] = {"rails": port.rails}
+        return found
 
-def read(plan: dict[str, Any], results: dict[str, dict[str, Any]]) -> Seen:
-    """Put the results of ``connectx_neighbors`` together, ``{node: {hostname, machine_id, neighbors}}``."""
+    def is_cable(self, ports: Sequence[Port]) -> bool:
+        """Whether two ports that hear each other are on one cable for certain: every frame passes, and no switch says that it is there."""
+        return len(ports) == 2 and self.near(*ports) and not any(self.port(port).switches for port in ports)
+
+
+def read(plan: dict[str, Any], results: dict[str, dict[str, Any]], tables: dict[str, Any]) -> Seen:
+    """Put the results of ``connectx_neighbors``, ``{node: {hostname, machine_id, neighbors}}``, and the host tables of switches together."""
     nodes = [name for name in plan["nodes"] if name in results]
     ours = {_short(name) for name in [*plan["nodes"], *(results[name].get("hostname", "") for name in nodes)] if name}
     machines = {results[name].get("machine_id") for name in nodes}
@@ -107,7 +136,10 @@ def read(plan: dict[str, Any], results: dict[str, dict[str, Any]]) -> Seen:
             for stranger in item["strangers"]:
                 if stranger["machine_id"] not in machines and not _another_run(stranger["node"], plan, nodes):
                     seen.machines.append(join((stranger["node"], stranger["port"])))
-    return Seen(ports, [name for name in plan["nodes"] if name not in results])
+    every = Seen(ports, [name for name in plan["nodes"] if name not in results], tables)
+    for place, leg in (_legs.seen(plan, tables, every.cards()) if tables else {}).items():
+        ports[place].leg = leg
+    return every
 
 
 def _another_run(name: str, plan: dict[str, Any], nodes: Iterable[str]) -> bool:

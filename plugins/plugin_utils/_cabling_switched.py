@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..module_utils._routeros import _cages
+from . import _legs
 from ._cabling_seen import DOWN, HEARD, MISSING, SILENT, Seen
 from ._cabling_words import Answer, unheard
 from ._plan._notes import listed
@@ -19,7 +20,7 @@ Domain = tuple[list[str], list[Port]]
 
 
 def domains(plan: dict[str, Any]) -> list[Domain]:
-    """The layer-2 domains of a plan in the order of its switches."""
+    """The layer-2 domains of a plan in the order of its switches; none where it has none."""
     group = {name: {name} for name in plan["switches"]}
     for name, switch in plan["switches"].items():
         for peer in switch["legs"].values():
@@ -29,7 +30,8 @@ def domains(plan: dict[str, Any]) -> list[Domain]:
     ports: dict[str, list[Port]] = {name: [] for name in plan["switches"]}
     for name, node in plan["nodes"].items():
         for port, data in node["ports"].items():
-            ports[data["peer"]["switch"]].append((name, port))
+            if "switch" in data["peer"]:
+                ports[data["peer"]["switch"]].append((name, port))
     every = list(dict.fromkeys(tuple(name for name in plan["switches"] if name in names) for names in group.values()))
     order = {name: number for number, name in enumerate(plan["nodes"])}
     return [(list(names), sorted((port for name in names for port in ports[name]), key=lambda port: (order[port[0]], port[1]))) for names in every]
@@ -43,6 +45,7 @@ def judge(plan: dict[str, Any], seen: Seen, answer: Answer) -> None:
             _port(plan, seen, port, here, answer)
         _parts(plan, switches, here, seen, answer)
     _joined(plan, seen, answer)
+    _tables(plan, seen, answer)
     for name in seen.absent:
         answer.warn(name, "a part of this run", "none", "Run again for all nodes to have its cables checked.")
 
@@ -53,11 +56,23 @@ def leg(plan: dict[str, Any], port: Port) -> str:
     return " ".join(filter(None, (peer["switch"], peer["leg"])))
 
 
+def cables_past(domain: Collection[Port], seen: Seen) -> list[list[Port]]:
+    """The cables that go past the switch of a domain, for certain; with two ports on a switch that passes every frame none is."""
+    every = [ports for ports in seen.segments() if seen.is_cable(ports) and any(port in domain for port in ports)]
+    return every if len(domain) > 2 else []
+
+
+def past(plan: dict[str, Any], seen: Seen) -> set[Port]:
+    """The ports on such cables, of which a switch may still remember that they were on a leg."""
+    return {port for _switches, planned in domains(plan) for ports in cables_past(planned, seen) for port in ports}
+
+
 def _port(plan: dict[str, Any], seen: Seen, port: Port, domain: Mapping[Port, Any], answer: Answer) -> None:
     """What is wrong with one port by itself."""
     state, socket = seen.port(port), leg(plan, port)
     other = (port[0], "p1" if port[1] == "p0" else "p0")
     elsewhere = other not in domain and any(name in domain for name in seen.port(other).heard)
+    elsewhere = elsewhere and not any(other in ports for ports in cables_past(domain, seen))
     if state.state == HEARD:
         answer.silent_rails(seen, port, sorted(state.heard))
     elif elsewhere:
@@ -79,15 +94,16 @@ def _port(plan: dict[str, Any], seen: Seen, port: Port, domain: Mapping[Port, An
 
 
 def _names(plan: dict[str, Any], seen: Seen, port: Port, answer: Answer) -> None:
-    """What LLDP says against the plan, and who else is there. Nothing of it keeps the fabric from working."""
+    """What LLDP says against the plan where no host table is known, and who else is there. Nothing of it keeps the fabric from working."""
     peer = plan["nodes"][port[0]]["ports"][port[1]]["peer"]
-    for system, interface in seen.port(port).switches:
+    for system, interface in [] if seen.port(port).leg else seen.port(port).switches:
         cage = _cages.parse_port(interface.rpartition("/")[2])
         other_switch = system in plan["switches"] and system != peer["switch"]
         other_leg = system == peer["switch"] and peer["leg"] and cage is not None and interface.rpartition("/")[2] != peer["leg"]
         if other_switch or other_leg:
             fix = "The fabric works all the same; correct fabric_cables, or move the cable, so that the plan names what is there."
             answer.warn(join(port), leg(plan, port), f"{system} {interface} by LLDP", fix)
+            answer.kinds.add("other order")
     for machine in dict.fromkeys(seen.port(port).machines):
         fix = "Add it to the inventory, or keep it apart by a VLAN of its own."
         answer.warn(join(port), "nodes of the inventory alone in its network", machine, fix)
@@ -95,20 +111,35 @@ def _names(plan: dict[str, Any], seen: Seen, port: Port, answer: Answer) -> None
 
 def _parts(plan: dict[str, Any], switches: list[str], domain: Mapping[Port, Any], seen: Seen, answer: Answer) -> None:
     """Ports that should hear each other and do not, although each hears somebody; cables past the switch."""
-    parts = [part for part in ([port for port in ports if port in domain] for ports in seen.segments()) if part]
-    direct = [part for part in parts if len(part) == 2 and seen.near(*part) and not any(seen.port(port).switches for port in part)]
-    for part in direct if len(domain) > 2 else []:
-        legs = listed(leg(plan, port) for port in part)
-        fix = f"Plug both into the switch, {legs}, or plan a fabric without one."
-        answer.refuse("direct", listed(map(join, part)), f"{listed(switches)} between them", "a direct cable", fix)
-    rest = [part for part in parts if part not in direct or len(domain) == 2]
+    segments = [ports for ports in seen.segments() if any(port in domain for port in ports)]
+    direct = cables_past(domain, seen)
+    for ports in direct:
+        planned = [port for port in ports if port in domain]
+        fix = f"Plug {listed(map(join, planned))} into the switch, or plan a fabric without one."
+        if all(plan["nodes"][node]["ports"][port]["peer"]["leg"] for node, port in planned):
+            steps = [f"unplug the cable at {join(port)} and plug in the end that comes from {leg(plan, port)}" for port in planned]
+            fix = f"Do this in order: {'; '.join(steps)}. Or plan a fabric without a switch."
+            answer.steps += steps
+        answer.refuse("direct", listed(map(join, ports)), f"{listed(switches)} between them", "a direct cable", fix)
+    rest = [[port for port in ports if port in domain] for ports in segments if ports not in direct]
     if len(rest) > 1:
         found = f"{len(rest)} that do not hear each other: {'; '.join(listed(map(join, part)) for part in rest)}"
         fix = "Look whether all legs are in one bridge and one VLAN, and whether the switches are joined."
         answer.refuse("wrong", listed(switches), "one network for all its nodes", found, fix)
-    if len(domain) == 2 and direct and all(plan["switches"][name]["managed"] for name in switches):
+    if len(domain) == 2 and seen.is_cable(list(domain)) and all(plan["switches"][name]["managed"] for name in switches):
         fix = "Look whether the cable goes past the switch; if not, this can be left alone."
-        answer.warn(listed(map(join, direct[0])), f"{listed(switches)} between them", "frames that a switch keeps to itself", fix)
+        answer.warn(listed(map(join, domain)), f"{listed(switches)} between them", "frames that a switch keeps to itself", fix)
+
+
+def _tables(plan: dict[str, Any], seen: Seen, answer: Answer) -> None:
+    """What the host tables of switches say against the plan."""
+    if not seen.tables:
+        return
+    legs = _legs.verdict(plan, seen.tables, seen.cards(without=past(plan, seen)))
+    answer.refusals += legs["refusals"]
+    answer.warnings += legs["warnings"]
+    answer.kinds |= ({"wrong"} if legs["refusals"] else set()) | ({"other order"} if legs["warnings"] else set())
+    answer.fabric_cables = "".join(f"{line}\n" for line in legs["fabric_cables"]) or None
 
 
 def _joined(plan: dict[str, Any], seen: Seen, answer: Answer) -> None:

@@ -70,6 +70,11 @@ def verdict(plan: dict[str, Any], switches: dict[str, Any], nodes: dict[str, Any
     return {"refusals": refusals, "warnings": warnings, "fabric_cables": lines, "unseen": unseen, "unread": unread}
 
 
+def seen(plan: dict[str, Any], switches: dict[str, Any], nodes: dict[str, Any]) -> dict[Port, Leg]:
+    """On which leg each port was seen; the parameters are those of :func:`verdict`."""
+    return _read(plan, switches, nodes).seen
+
+
 def _read(plan: dict[str, Any], switches: dict[str, Any], nodes: dict[str, Any]) -> Legs:
     """Lay plan, host tables and cards side by side."""
     legs = Legs()

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -39,6 +40,19 @@ def segment(text: str) -> list[Port]:
     return [port(end) for end in text.split("=")]
 
 
+def mac(name: Port, rail: int) -> str:
+    """The address of a rail."""
+    number = zlib.crc32("".join(name).encode()) * 2 + rail
+    return ":".join(f"{number:012x}"[at : at + 2] for at in range(0, 12, 2))
+
+
+def table(bridges: Mapping[str, str] | None = None, **legs: str) -> dict[str, Any]:
+    """What a switch tells with its host table: ``{leg with underscores: port}``; ``bridges`` of legs that are not in the usual one."""
+    places = {leg.replace("_", "-"): port(end) for leg, end in legs.items()}
+    hosts = {mac(end, rail): {"port": leg, "bridge": "bridge", "vlan": 1} for leg, end in places.items() for rail in (0, 1)}
+    return {"hosts": hosts, "ports": {leg: {"bridge": (bridges or {}).get(leg, "bridge")} for leg in places}}
+
+
 def hear(
     nodes: Iterable[str],
     *segments: str,
@@ -65,7 +79,7 @@ def hear(
             me = (node, name)
             carrier = me in joined or state.get(me) == "link"
             rails = [
-                {"rail": rail, "interface": interface, "up": state.get(me) != "down", "carrier": carrier and (me, rail) not in lost, "raised": False}
+                {"rail": rail, "interface": interface, "mac": mac(me, rail), "up": state.get(me) != "down", "carrier": carrier and (me, rail) not in lost, "raised": False}
                 for rail, interface in enumerate(INTERFACES[name])
                 if state.get(me) != "missing"
             ]
@@ -91,6 +105,8 @@ def hear(
     return results
 
 
-def verdict(made: dict[str, Any], *segments: str, nodes: Iterable[str] | None = None, **state: Any) -> dict[str, Any]:
-    """The answer for what these cables let nodes hear."""
-    return _cabling.verdict(made, hear(nodes or made["nodes"], *segments, **state))
+def verdict(
+    made: dict[str, Any], *segments: str, nodes: Iterable[str] | None = None, tables: dict[str, Any] | None = None, **state: Any
+) -> dict[str, Any]:
+    """The answer for what these cables let nodes hear, and for the host tables of switches."""
+    return _cabling.verdict(made, hear(nodes or made["nodes"], *segments, **state), tables)

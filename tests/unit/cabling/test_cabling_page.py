@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from ears import PAIR, PAIR_NODES, RING, plan, verdict
-from test_cabling_switched import APART, FOUR
+from ears import PAIR, PAIR_NODES, RING, plan, table, verdict
+from test_cabling_switched import APART, CROSSED, FOUR, HOSTS, JOINED, TOR, UNMANAGED
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -27,6 +27,24 @@ SEEN: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any]]] = {
     "ring-without-one": (RING, ("1.0=2.1",), {"nodes": ("spark-1", "spark-2")}),
     "pair-second-cable": (PAIR, ("1.0=2.0", "1.1=2.1"), {}),
     "switched-as-planned": (FOUR, ("1.0=2.0=3.0=4.0",), {"near": False, "lldp": {"1.0": [("crs812", "qsfp56-dd-1-1", True)]}}),
+    "switched-known-legs": (FOUR, ("1.0=2.0=3.0=4.0",), {"near": False, "tables": {"crs812": table(**HOSTS)}}),
+    "switched-other-legs": (
+        FOUR,
+        ("1.0=2.0=3.0",),
+        {"near": False, "tables": {"crs812": CROSSED}, "states": {"4.0": "link"}},
+    ),
+    "switched-wrong-switch": (
+        APART,
+        ("1.0=2.0", "1.1=2.1"),
+        {"near": False, "lldp": {"1.0": [("east", "qsfp28-1-1", True)], "1.1": [("west", "qsfp28-1-1", True)], "2.0": [("MikroTik", "ether1", True)]}},
+    ),
+    "switched-two-switches": (
+        JOINED,
+        ("1.0=2.0",),
+        {"near": False, "tables": {"west": table(qsfp56_dd_1_1="1.0", qsfp56_dd_2_1="2.0"), "east": table(qsfp56_dd_1_1="2.0", qsfp56_dd_2_1="1.0")}},
+    ),
+    "switched-unmanaged": (TOR, ("1.0=2.0=3.0",), {"near": False, "strangers": {"1.0": ("gx10-7", "f" * 32)}}),
+    "switched-unmanaged-pair": (UNMANAGED, ("1.0=2.0",), {"near": True}),
     "switched-past-the-switch": (FOUR, ("1.0=2.0", "3.0=4.0"), {"near": ["1.0=2.0"]}),
     "switched-two-networks": (
         FOUR,

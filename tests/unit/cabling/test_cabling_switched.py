@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ears import PAIR_NODES, plan, verdict
+from ears import PAIR_NODES, plan, table, verdict
 
 NODES = ("spark-1", "spark-2", "spark-3", "spark-4")
 CRS812 = [{"name": "crs812", "model": "CRS812"}]
@@ -26,6 +26,7 @@ FOUR = plan(
 CAGE = {"switch": "crs812", "cage": "qsfp56-dd-1", "breakout": "2x200G", "to": ["spark-1.p0", "spark-2.p0"]}
 TWO = plan("switched_fabric", PAIR_NODES, [CAGE], CRS812)
 UNMANAGED = plan("switched_fabric", PAIR_NODES, [{"switch": "tor", "to": ["spark-1.p0", "spark-2.p0"]}], [{"name": "tor", "managed": False}])
+TOR = plan("switched_fabric", NODES, [{"switch": "tor", "to": [f"{name}.p0" for name in NODES]}], [{"name": "tor", "managed": False}])
 APART = plan(
     "switched_fabric",
     PAIR_NODES,
@@ -36,6 +37,16 @@ APART = plan(
     ],
     [{"name": "west", "model": "CRS504"}, {"name": "east", "model": "CRS504"}],
 )
+JOINED = plan(
+    "switched_fabric",
+    PAIR_NODES,
+    [
+        {"switch": "west", "cage": "qsfp56-dd-1", "breakout": "2x200G", "to": ["spark-1.p0", None]},
+        {"switch": "east", "cage": "qsfp56-dd-1", "breakout": "2x200G", "to": ["spark-2.p0", None]},
+        {"between": ["west.qsfp56-dd-2", "east.qsfp56-dd-2"], "mode": "1x400G"},
+    ],
+    [{"name": name, "model": "CRS812"} for name in ("west", "east")],
+)
 TWICE = plan(
     "switched_fabric",
     PAIR_NODES,
@@ -45,6 +56,9 @@ TWICE = plan(
     ],
     [{"name": "west", "model": "CRS504"}],
 )
+HOSTS = {"qsfp56_dd_1_1": "1.0", "qsfp56_dd_1_5": "2.0", "qsfp56_dd_2_1": "3.0", "qsfp56_dd_2_5": "4.0"}
+CROSSED = table(**HOSTS | {"qsfp56_dd_1_1": "2.0", "qsfp56_dd_1_5": "1.0"})
+ASTRAY = table(**HOSTS | {"qsfp56_dd_2_5": "1.1", "qsfp56_1_1": "4.0"})
 ALL = "1.0=2.0=3.0=4.0"
 BEHIND: dict[str, Any] = {"near": False}
 
@@ -97,7 +111,25 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
     "a cable past the switch": (
         FOUR, ("1.0=2.0", "3.0=4.0"), {"near": ["1.0=2.0"]}, "direct",
         ["spark-1 p0 and spark-2 p0 - expected crs812 between them, found a direct cable. "
-         "Plug both into the switch, crs812 qsfp56-dd-1-1 and crs812 qsfp56-dd-1-5, or plan a fabric without one."], [],
+         "Do this in order: unplug the cable at spark-1 p0 and plug in the end that comes from crs812 qsfp56-dd-1-1; "
+         "unplug the cable at spark-2 p0 and plug in the end that comes from crs812 qsfp56-dd-1-5. Or plan a fabric without a switch."], [],
+    ),
+    "a cable past the switch into a port without a plan": (
+        FOUR, ("1.0=2.1", "2.0=3.0=4.0"), {"near": ["1.0=2.1"]}, "direct",
+        ["spark-1 p0 and spark-2 p1 - expected crs812 between them, found a direct cable. Do this in order: unplug the cable at spark-1 p0 and "
+         "plug in the end that comes from crs812 qsfp56-dd-1-1. Or plan a fabric without a switch."], [],
+    ),
+    "a cable past a switch whose sockets nobody knows": (
+        TOR, ("1.0=2.0", "3.0=4.0"), {"near": ["1.0=2.0"]}, "direct",
+        ["spark-1 p0 and spark-2 p0 - expected tor between them, found a direct cable. Plug spark-1 p0 and spark-2 p0 into the switch, or plan a "
+         "fabric without one."], [],
+    ),
+    "a cable past the switch, in a port whose tail is out": (
+        FOUR, ("1.0=4.1", "2.0=3.0"), {"near": ["1.0=4.1"]}, "direct",
+        ["spark-4 p0 - expected a link to crs812 qsfp56-dd-2-5, found none. Plug the cable in at both ends, or look what the switch says about "
+         "crs812 qsfp56-dd-2-5.",
+         "spark-1 p0 and spark-4 p1 - expected crs812 between them, found a direct cable. Do this in order: unplug the cable at spark-1 p0 and "
+         "plug in the end that comes from crs812 qsfp56-dd-1-1. Or plan a fabric without a switch."], [],
     ),
     "two nodes, and a cable past the switch, perhaps": (
         TWO, ("1.0=2.0",), {"near": True}, "as planned", [],
@@ -111,14 +143,36 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
          "or unplug it."],
     ),
     "another leg than planned": (
-        FOUR, (ALL,), {**BEHIND, "lldp": {"1.0": [("crs812", "qsfp56-dd-1-5", True)]}}, "as planned", [],
+        FOUR, (ALL,), {**BEHIND, "lldp": {"1.0": [("crs812", "qsfp56-dd-1-5", True)]}}, "other order", [],
         ["spark-1 p0 - expected crs812 qsfp56-dd-1-1, found crs812 qsfp56-dd-1-5 by LLDP. "
          "The fabric works all the same; correct fabric_cables, or move the cable, so that the plan names what is there."],
     ),
     "another switch than planned": (
-        APART, ("1.0=2.0", "1.1=2.1"), {**BEHIND, "lldp": {"1.0": [("east", "ether1", True)]}}, "as planned", [],
+        APART, ("1.0=2.0", "1.1=2.1"), {**BEHIND, "lldp": {"1.0": [("east", "ether1", True)]}}, "other order", [],
         ["spark-1 p0 - expected west qsfp28-1-1, found east ether1 by LLDP. "
          "The fabric works all the same; correct fabric_cables, or move the cable, so that the plan names what is there."],
+    ),
+    "a switch that has every node on its leg, and LLDP of before": (
+        FOUR, (ALL,), {**BEHIND, "tables": {"crs812": table(**HOSTS)}, "lldp": {"1.0": [("crs812", "qsfp56-dd-1-5", True)]}}, "as planned", [], [],
+    ),
+    "two ends of a cage in the place of each other": (
+        FOUR, (ALL,), {**BEHIND, "tables": {"crs812": CROSSED}}, "other order", [],
+        [f"{one} - expected {leg}, found {other}. The fabric works all the same; correct fabric_cables as shown, so that the plan names what is there."
+         for one, leg, other in (("spark-1 p0", "crs812 qsfp56-dd-1-1", "crs812 qsfp56-dd-1-5"),
+                                 ("spark-2 p0", "crs812 qsfp56-dd-1-5", "crs812 qsfp56-dd-1-1"))],
+    ),
+    "a node on a leg of no plan": (
+        FOUR, ("1.0=2.0=3.0",), {**BEHIND, "states": {"4.0": "link"}, "tables": {"crs812": ASTRAY}}, "wrong",
+        ["spark-4 p0 - expected to hear spark-1 p0, spark-2 p0 or spark-3 p0 through crs812 qsfp56-dd-2-5, found a link and nobody who answers. "
+         "Look whether crs812 qsfp56-dd-2-5 is in the bridge of the fabric, and follow the cable: it may lead to something else.",
+         "spark-4 p0 - expected crs812 qsfp56-dd-2-5 at 200G, found crs812 qsfp56-1-1, which is no leg of the plan. "
+         "Unplug the cable at spark-4 p0 and plug in the end that comes from crs812 qsfp56-dd-2-5, which is in spark-1 p1 now."], [],
+    ),
+    "a cable past a switch that remembers another time": (
+        FOUR, ("1.0=2.0", "3.0=4.0"), {"near": ["1.0=2.0"], "tables": {"crs812": CROSSED}}, "direct",
+        ["spark-1 p0 and spark-2 p0 - expected crs812 between them, found a direct cable. "
+         "Do this in order: unplug the cable at spark-1 p0 and plug in the end that comes from crs812 qsfp56-dd-1-1; "
+         "unplug the cable at spark-2 p0 and plug in the end that comes from crs812 qsfp56-dd-1-5. Or plan a fabric without a switch."], [],
     ),
     "a machine of another cluster on the switch": (
         FOUR, (ALL,), {**BEHIND, "strangers": {"1.0": ("gx10-7", "f" * 32)}}, "as planned", [],
@@ -151,6 +205,12 @@ def test_the_move_to_the_planned_port_is_data_too() -> None:
     found = verdict(FOUR, "1.0=2.0=3.0=4.1", near=False)
     assert found["moves"] == [{"from": "spark-4 p1", "to": "spark-4 p0"}]
     assert found["steps"] == ["unplug the cable at spark-4 p1, plug it into spark-4 p0"]
+
+
+def test_the_lines_of_a_cage_that_is_wired_in_another_order_are_shown() -> None:
+    assert verdict(FOUR, ALL, near=False, tables={"crs812": CROSSED})["fabric_cables"] == (
+        "- {switch: crs812, cage: qsfp56-dd-1, breakout: 2x200G, to: [spark-2.p0, spark-1.p0]}\n"
+    )
 
 
 def test_hundreds_of_nodes_are_judged_in_seconds() -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -82,6 +83,8 @@ def test_three_nodes_collected_one_after_the_other_know_the_ring_before_they_wou
     assert elapsed(began) < 3.0
     assert {f"{node} {port}": heard(data) for node, ports in found.items() for port, data in ports.items()} == AS_PLANNED
     assert all(name["near"] for ports in found.values() for data in ports.values() for name in data["heard"])
+    macs = [rail.pop("mac") for rail in found["spark-1"]["p0"]["rails"]]
+    assert len(set(macs)) == 2 and all(re.fullmatch(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", mac) for mac in macs)
     assert found["spark-1"]["p0"]["rails"] == [
         {"rail": rail, "interface": RAILS["p0", rail], "up": True, "carrier": True, "raised": False} for rail in (0, 1)
     ]
