@@ -3,12 +3,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A node in memory: files, links, netplan, networkd and NetworkManager as far as the link code can tell them apart.
 
-It does what the lab showed that the real ones do, and can fail, or be killed, at any step that changes something.
+It does what the lab showed that the real ones do, and can fail, or be killed, at any step that changes something. With a list in ``kept`` it
+puts a copy there at each of these steps: what a kill at that step leaves.
 """
 
 from __future__ import annotations
 
 import contextlib
+import copy
 import fnmatch
 import functools
 import json
@@ -68,6 +70,7 @@ class FakeMachine(Machine):
         self.clock = 1_000_000.0
         self.steps: list[str] = []
         self.fail_at, self.mode = 0, "error"
+        self.kept: list[FakeMachine] | None = None
         if backend.startswith("netplan"):
             self.put(_netplan.GENERATORS[0], "", 0o755)
             self.put("/etc/netplan/50-cloud-init.yaml", CLOUD_INIT)
@@ -79,6 +82,16 @@ class FakeMachine(Machine):
         self.steps = []
 
     # -- the world around: what a test does, and how states are compared
+
+    def copy(self) -> FakeMachine:
+        """A machine of its own in this state. Entries of the mappings are replaced, never changed, but for those of ``links``."""
+        twin = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, (dict, list, set)):
+                setattr(twin, name, value.copy())
+        twin.links = {name: {**one, "addresses": list(one["addresses"])} for name, one in self.links.items()}
+        twin.kept = None
+        return twin
 
     def put(self, path: str, text: str, mode: int = 0o600) -> None:
         """Somebody else writes a file."""
@@ -133,6 +146,8 @@ class FakeMachine(Machine):
     def _step(self, what: str) -> bool:
         """Count a changing step; True when it is to fail."""
         self.steps.append(what)
+        if self.kept is not None:
+            self.kept.append(self.copy())
         if len(self.steps) != self.fail_at:
             return False
         if self.mode == "kill":
