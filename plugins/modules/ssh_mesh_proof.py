@@ -42,7 +42,7 @@ options:
     type: bool
     default: false
   timeout:
-    description: Seconds until a connection must stand. A login may take 10 more.
+    description: Seconds until a connection must stand, 1 to 600. A login may take 10 more.
     type: int
     default: 10
 author:
@@ -76,6 +76,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._machine import Machine
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._system import session
+from ansible_collections.gb10.cluster.plugins.module_utils._message import message
 from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._account import MeshError, acting_as, find, of_system
 from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._home import Home
 from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._keys import forget
@@ -98,6 +99,8 @@ def main() -> None:
     if module.check_mode:
         module.exit_json(changed=False, logins=[])
     try:
+        if not 1 <= options["timeout"] <= 600:
+            raise MeshError(message("ssh_mesh_timeout", "1 to 600 seconds", options["timeout"], "10 is enough for most networks."))
         home = Home(find(options["user"], os.environ, session(Machine(), os.getpid()).uid))
         with acting_as(home.account):
             rotated = options["complete"] and home.previous.exists()

@@ -52,7 +52,7 @@ def find(wanted: str | None, environ: Mapping[str, str], login: int) -> Account:
     name = wanted or environ.get("SUDO_USER") or _name(login)
     try:
         entry = pwd.getpwnam(name)
-    except KeyError:
+    except (KeyError, ValueError):
         raise MeshError(message(f"user {name}", "an account on this node", "none", "Create it, or correct ssh_mesh_user.")) from None
     if not os.path.isdir(entry.pw_dir):
         raise MeshError(message(f"home of {name}", "a folder", f"none at {entry.pw_dir}", "Create it, or correct ssh_mesh_user."))

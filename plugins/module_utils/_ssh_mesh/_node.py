@@ -14,13 +14,12 @@ from ansible_collections.gb10.cluster.plugins.module_utils import _command
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx import _ip
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
 from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._account import MeshError
-from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._peers import is_address
+from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._peers import FORM, is_address
 
 HOST_KEYS = Path("/etc/ssh")
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*")
 _HOST_KEY = re.compile(r"(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(?:256|384|521)) +([A-Za-z0-9+/]+=*)(?:\s|$)")
-_USELESS = re.compile(r"localhost(\.|$)|127\.|::1$|fe80:|169\.254\.")
+_USELESS = re.compile(r"(?i)localhost(\.|$)|127\.|::1$|fe80:|169\.254\.")
 
 
 class Forms(NamedTuple):
@@ -73,14 +72,16 @@ def names(name: str, hostname: str, reached_as: str, address: str | None, found:
         refusals.append(message(f"address of {name}", "one for the other nodes to connect to", chosen or "none", fix))
     if not chosen or refusals:
         raise MeshError(*refusals)
-    aliases = [alias for text in (name, hostname) if not is_address(text) for alias in (text, text.partition(".")[0])]
+    # ssh compares names with those of its settings letter by letter, /etc/hosts and people do not
+    own = [form for text in (name, hostname) if not is_address(text) for form in (text, text.partition(".")[0])]
+    aliases = [*own, *(form.lower() for form in own)]
     return Forms(chosen, _useful(aliases, name), _useful([reached_as, *found, *rails], name, chosen, *aliases))
 
 
 def _useful(candidates: Iterable[str], *known: str) -> list[str]:
     """Forms that ssh takes and that mean this node everywhere, each once."""
     good = (form for form in dict.fromkeys(candidates) if form not in known)
-    return [form for form in good if _NAME.fullmatch(form) and not _USELESS.match(form)]
+    return [form for form in good if FORM.fullmatch(form) and not _USELESS.match(form)]
 
 
 def host_keys(folder: Path = HOST_KEYS) -> list[str]:

@@ -6,10 +6,16 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Iterable
 from typing import TypedDict
 
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
+
+FORM = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*")
+"""A name or address that means itself in each of the files."""
+_KEY = re.compile(r"[a-z0-9@.-]+ [A-Za-z0-9+/]+=*")
+_PLAIN_USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]*")
 
 
 class Peer(TypedDict):
@@ -75,15 +81,24 @@ def settings(peer: Peer) -> list[str]:
         f"Host {' '.join([peer['name'], *peer['aliases']])}",
         f"  HostName {peer['address']}",
         f"Host {' '.join(forms(peer))}",
-        f"  User {peer['user']}",
+        f"  User {_word(peer['user'])}",
         f"  Port {peer['port']}",
         "  IdentityFile ~/.ssh/gb10/id_ed25519",
         "  Include gb10/previous.conf",
         "  IdentitiesOnly yes",
         "  UserKnownHostsFile ~/.ssh/gb10/known_hosts",
         "  StrictHostKeyChecking yes",
+        "  UpdateHostKeys no",
         "Match all",
     ]
+
+
+def _word(user: str) -> str:
+    """A user as one word of ssh_config: directories have names with blanks and backslashes (OpenSSH 8.7 and later, ``argv_split``)."""
+    if _PLAIN_USER.fullmatch(user):
+        return user
+    escaped = user.replace("\\", r"\\").replace('"', r"\"")
+    return f'"{escaped}"'
 
 
 def hosts(peer: Peer) -> list[str]:
@@ -93,10 +108,28 @@ def hosts(peer: Peer) -> list[str]:
 
 
 def refuse(peers: list[Peer]) -> list[str]:
-    """One refusal for each address that would lead to two nodes."""
+    """One refusal for each address that would lead to two nodes, and for each thing that would not be what it says in our files.
+
+    What one node tells becomes lines on all others, ``/etc/hosts`` among them: none of it may end a line or begin a second word.
+    """
+    if odd := [text for peer in peers for text in _odd(peer)]:
+        return odd
     fix = "Set ssh_mesh_address of each to an address that leads to it alone."
     owners = _owners((f"{peer['address']} port {peer['port']}", peer["name"]) for peer in peers)
     return [message(f"address {form}", "to be one node's", " and ".join(names), fix) for form, names in owners.items() if len(names) > 1]
+
+
+def _odd(peer: Peer) -> list[str]:
+    forms_of = [peer["name"], peer["address"], *peer["aliases"], *peer["addresses"]]
+    keys = [*peer["host_keys"], *([peer["public_key"]] if peer["public_key"] else [])]
+    rows = (
+        *(("name or address", "letters, digits, dots, colons, dashes and underscores", form, bool(FORM.fullmatch(form))) for form in forms_of),
+        *(("key", "a type and a key", key, bool(_KEY.fullmatch(key))) for key in keys),
+        ("user", "a name on one line", peer["user"], bool(peer["user"]) and peer["user"].isprintable()),
+        ("port", "1 to 65535", peer["port"], 1 <= peer["port"] <= 65535),
+    )
+    fix = "Pass what ssh_mesh_node returned on that node, and look at that node if it is."
+    return [message(f"{what} told by {peer['name']!r}", expected, repr(value), fix) for what, expected, value, right in rows if not right]
 
 
 def settle(peers: list[Peer]) -> tuple[list[Peer], list[str]]:

@@ -28,7 +28,9 @@ class Users:
         self.entries = {"root": pwd.getpwuid(0), "nvidia": entry("nvidia", 1000, home), "lost": entry("lost", 1001, home / "nowhere")}
 
     def getpwnam(self, name: str) -> pwd.struct_passwd:
-        """By name."""
+        """By name; the real one does not take a zero byte."""
+        if "\0" in name:
+            raise ValueError("embedded null byte")
         return self.entries[name]
 
     def getpwuid(self, uid: int) -> pwd.struct_passwd:
@@ -68,6 +70,7 @@ def test_the_user_is_the_named_one_or_who_logged_in(users: Users, wanted: str | 
     [
         ("", 0, 0, "user of the SSH mesh - expected the user who logs in, not root, found root. Name the user in ssh_mesh_user, also if it is root."),
         ("nobodyhere", 1000, 0, "user nobodyhere - expected an account on this node, found none. Create it, or correct ssh_mesh_user."),
+        ("no\0body", 1000, 0, "user no\0body - expected an account on this node, found none. Create it, or correct ssh_mesh_user."),
         ("", 4711, 0, "user 4711 - expected an account on this node, found none. Create it, or correct ssh_mesh_user."),
         ("lost", 1000, 0, "home of lost - expected a folder, found none at {home}/nowhere. Create it, or correct ssh_mesh_user."),
         ("nvidia", 1001, 1001, "user nvidia - expected root, or that user, to run this, found lost. Run with become: true."),

@@ -149,3 +149,16 @@ def test_the_key_before_a_rotation_goes_when_all_is_proven(
     assert (here.home.previous.exists(), here.home.previous_settings.exists()) == (kept, kept)
     assert (result.get("changed"), result.get("msg")) == ((changed, None) if works else (None, "no login"))
     assert result["logins"][0]["works"] is works
+
+
+@pytest.mark.parametrize("timeout", [-20, 0, 601])
+def test_a_login_that_nobody_waits_for_or_everybody_for_ever_is_refused(here: Node, capsys: pytest.CaptureFixture[str], timeout: int) -> None:
+    result = answer(ssh_mesh_proof, capsys, name="spark-1", peers=["spark-2"], timeout=timeout)
+    assert result["msg"] == f"ssh_mesh_timeout - expected 1 to 600 seconds, found {timeout}. 10 is enough for most networks."
+
+
+def test_what_would_become_other_lines_is_refused_and_nothing_written(here: Node, capsys: pytest.CaptureFixture[str]) -> None:
+    before = snapshot(here.root)
+    result = answer(ssh_mesh_peers, capsys, nodes=["spark-1"], peers=[peer(1, user="a\n  ProxyCommand x", aliases=["b c"])])
+    assert [text.split(" - ")[0] for text in result["msg"].splitlines()] == ["name or address told by 'spark-1'", "user told by 'spark-1'"]
+    assert snapshot(here.root) == before

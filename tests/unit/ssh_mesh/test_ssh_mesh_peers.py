@@ -41,6 +41,7 @@ LINES = [
         "  IdentitiesOnly yes",
         "  UserKnownHostsFile ~/.ssh/gb10/known_hosts",
         "  StrictHostKeyChecking yes",
+        "  UpdateHostKeys no",
         "Match all",
     ]),
 ]  # fmt: skip
@@ -76,6 +77,18 @@ def test_ssh_reads_the_settings_as_they_are_meant(called: str, user: str, hostna
     assert told["identityfile"].endswith("/.ssh/gb10/id_ed25519")
     assert told["userknownhostsfile"].endswith("/.ssh/gb10/known_hosts")
     assert (told["identitiesonly"], told["stricthostkeychecking"], told["updatehostkeys"]) == ("yes", "true", "false")
+
+
+@pytest.mark.parametrize("user", ["nvidia", "user@lab.example.net", "jo hn", "LAB\\jo hn", "LAB\\\\jo", "o'neill", 'a "b"', "#1", "jürgen"])
+def test_ssh_reads_any_name_of_a_user_as_one(user: str, tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("\n".join([*_peers.settings(peer(1, user=user)), ""]))
+    told = dict(line.split(" ", 1) for line in asked(["ssh", "-G", "-F", str(tmp_path / "config"), "spark-1"]).splitlines())
+    assert told["user"] == user
+
+
+def test_ssh_adds_no_host_keys_to_our_file_whatever_the_user_set(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("\n".join([*_peers.settings(peer(1)), "Host *", "  UpdateHostKeys yes", ""]))
+    assert "updatehostkeys false" in asked(["ssh", "-G", "-F", str(tmp_path / "config"), "spark-1"]).splitlines()
 
 
 def test_settings_of_nodes_touch_no_other_host(tmp_path: Path) -> None:
@@ -129,3 +142,26 @@ def test_an_address_behind_which_are_two_nodes_is_not_used() -> None:
 )  # fmt: skip
 def test_two_nodes_at_one_address_are_refused(peers: list[Peer], refusals: list[str]) -> None:
     assert _peers.refuse(peers) == refusals
+
+
+ODD = [
+    ({"aliases": ["gx10\n  ProxyCommand x"]}, "name or address told by 'spark-1' - expected letters, digits, dots, colons, dashes and underscores, found "
+     "'gx10\\n  ProxyCommand x'."),
+    ({"addresses": ["*"]}, "name or address told by 'spark-1' - expected letters, digits, dots, colons, dashes and underscores, found '*'."),
+    ({"address": ""}, "name or address told by 'spark-1' - expected letters, digits, dots, colons, dashes and underscores, found ''."),
+    ({"name": "a b"}, "name or address told by 'a b' - expected letters, digits, dots, colons, dashes and underscores, found 'a b'."),
+    ({"host_keys": ["ssh-rsa AAAA\n* ssh-rsa BBBB"]}, "key told by 'spark-1' - expected a type and a key, found 'ssh-rsa AAAA\\n* ssh-rsa BBBB'."),
+    ({"public_key": "ssh-rsa AAAA\nssh-rsa BBBB"}, "key told by 'spark-1' - expected a type and a key, found 'ssh-rsa AAAA\\nssh-rsa BBBB'."),
+    ({"user": "a\n  ProxyCommand x"}, "user told by 'spark-1' - expected a name on one line, found 'a\\n  ProxyCommand x'."),
+    ({"user": ""}, "user told by 'spark-1' - expected a name on one line, found ''."),
+    ({"port": 0}, "port told by 'spark-1' - expected 1 to 65535, found 0."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "text"), ODD)
+def test_nothing_that_a_node_tells_can_become_another_line_on_the_others(changes: dict[str, Any], text: str) -> None:
+    assert _peers.refuse([peer(1, **changes), peer(2)]) == [f"{text} Pass what ssh_mesh_node returned on that node, and look at that node if it is."]
+
+
+def test_a_key_that_check_mode_did_not_make_is_nothing_odd() -> None:
+    assert _peers.refuse([peer(1, public_key=None, fresh=True), peer(2)]) == []
