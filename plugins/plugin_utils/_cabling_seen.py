@@ -107,7 +107,12 @@ class Seen:
 
     def is_cable(self, ports: Sequence[Port]) -> bool:
         """Whether two ports that hear each other are on one cable for certain: every frame passes, and no switch says that it is there."""
-        return len(ports) == 2 and self.near(*ports) and not any(self.port(port).switches for port in ports)
+        return len(ports) == 2 and self.near(*ports) and not any(self._is_told_of_switch(port) for port in ports)
+
+    def _is_told_of_switch(self, port: Port) -> bool:
+        """Whether a switch says by LLDP that it is there. It may be two minutes old: a switch that was asked and does not see the port is not there."""
+        state = self.port(port)
+        return any(state.leg or system not in self.tables for system, _interface in state.switches)
 
 
 def read(plan: dict[str, Any], results: dict[str, dict[str, Any]], tables: dict[str, Any]) -> Seen:

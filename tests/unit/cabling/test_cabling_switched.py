@@ -174,6 +174,14 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
          "Do this in order: unplug the cable at spark-1 p0 and plug in the end that comes from crs812 qsfp56-dd-1-1; "
          "unplug the cable at spark-2 p0 and plug in the end that comes from crs812 qsfp56-dd-1-5. Or plan a fabric without a switch."], [],
     ),
+    "a cable past a switch that LLDP remembers, and that sees other nodes alone": (
+        FOUR, ("1.0=2.0", "3.0=4.0"),
+        {"near": ["1.0=2.0"], "lldp": {"1.0": [("crs812", "qsfp56-dd-1-1", True)]}, "tables": {"crs812": table(qsfp56_dd_2_1="3.0", qsfp56_dd_2_5="4.0")}},
+        "direct",
+        ["spark-1 p0 and spark-2 p0 - expected crs812 between them, found a direct cable. "
+         "Do this in order: unplug the cable at spark-1 p0 and plug in the end that comes from crs812 qsfp56-dd-1-1; "
+         "unplug the cable at spark-2 p0 and plug in the end that comes from crs812 qsfp56-dd-1-5. Or plan a fabric without a switch."], [],
+    ),
     "a machine of another cluster on the switch": (
         FOUR, (ALL,), {**BEHIND, "strangers": {"1.0": ("gx10-7", "f" * 32)}}, "as planned", [],
         ["spark-1 p0 - expected nodes of the inventory alone in its network, found gx10-7 p0. Add it to the inventory, or keep it apart by a "
