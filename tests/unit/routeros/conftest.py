@@ -1,23 +1,19 @@
 # Copyright (c) gb10.cluster contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes the simulated switch importable as ``switch``, and runs modules against it."""
+"""Runs modules against the simulated switch."""
 
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _session
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._argspec import Care
-
-LAB = str(Path(__file__).resolve().parents[2] / "lab")
-if LAB not in sys.path:
-    sys.path.insert(0, LAB)
+from simulated import drops
+from switch.exporting import export
 
 
 @pytest.fixture(autouse=True)
@@ -43,3 +39,24 @@ def run(capsys, monkeypatch):
         return {**json.loads(capsys.readouterr().out), "warnings": warnings}
 
     return run_module
+
+
+@pytest.fixture
+def ends_whole_or_not_at_all(run):
+    """Make a change with the connection dropped at any line: either all of it is there, or nothing of it and the module has failed."""
+
+    def prove(module, before, after, **options):
+        """``before``: the bench before the change; ``after``: whether the line at which the connection drops is still carried out."""
+        whole, ends = before.twin(), {True: export(before.machine)}
+        run(module, whole, **options)
+        ends[False] = export(whole.machine)
+        failed = set()
+        for line in drops(whole.scenario.log, after):
+            bench = before.twin()
+            bench.scenario.drop_at, bench.scenario.drop_after = line, after
+            result = run(module, bench, **options)
+            failed.add(result.get("failed", False))
+            assert export(bench.machine) == ends[result.get("failed", False)], line
+        assert ends[True] != ends[False] and True in failed and (False in failed or not after)
+
+    return prove

@@ -57,9 +57,20 @@ class DirectTerminal:
             self._console.stop()
 
 
-def drops(whole: Bench, after: bool) -> list[int]:
-    """Lines of a whole run at which to drop the connection; whether one that only reads is still carried out makes no difference, so that is left out."""
-    return [number for number, line in enumerate(whole.scenario.log, 1) if not (after and line.startswith((":local d [", ":put [")))]
+READS = (":local d [", ":put [")
+"""How a line begins that only reads."""
+
+
+def drops(log: list[str], after: bool) -> list[int]:
+    """Lines of a whole run at which to drop the connection, after or before they are carried out.
+
+    All of them up to the beginning of safe mode. From there on, of lines that only read, one after another, the first and the last: the switch is
+    the same at each, and what reads is what has read before. Whether one that only reads is still carried out makes no difference.
+    """
+    read = [True, *(line.startswith(READS) for line in log), False]
+    begin = next(number for number, line in enumerate(log, 1) if line.startswith("/safe-mode/take"))
+    return [number for number in range(1, len(log) + 1)
+            if not (read[number] and (after or number > begin and read[number - 1] and read[number + 1]))]
 
 
 def check_schema(machine: Machine, commands: list[str]) -> None:
@@ -73,10 +84,18 @@ class Bench:
     """One simulated switch and a way to log in: ``connect`` makes sessions of the product."""
 
     def __init__(self, model: str = "CRS812", version: str = "7.23.7", username: str = "admin", **machine: object) -> None:
+        self._made = {"model": model, "version": version, "username": username, **machine}
         self.machine = build(model, version, identity="sw", **machine)
         self.scenario = Scenario()
         self.username = username
         self.refuse_login = False
+
+    def twin(self) -> Bench:
+        """Another switch in the same state, on which nothing was typed."""
+        twin = Bench(**self._made)
+        twin.machine.plugs = dict(self.machine.plugs)
+        twin.machine.restore(self.machine.snapshot())
+        return twin
 
     def connect(self) -> Session:
         if self.refuse_login:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gb10.cluster.plugins.modules import mikrotik_roce
-from simulated import Bench, check_schema, drops
+from simulated import Bench, check_schema
 from switch.exporting import export
 
 QOS = "/interface/ethernet/switch/qos"
@@ -103,12 +103,5 @@ def test_objects_of_others_are_adopted_on_demand(run):
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before it runs", "after it ran"])
-def test_a_connection_that_drops_at_any_line_leaves_all_or_nothing(run, after):
-    whole = Bench()
-    run(mikrotik_roce, whole, level="lossless", **CRS812)
-    wanted, untouched = export(whole.machine), export(Bench().machine)
-    for line in drops(whole, after):
-        bench = Bench()
-        bench.scenario.drop_at, bench.scenario.drop_after = line, after
-        result = run(mikrotik_roce, bench, level="lossless", **CRS812)
-        assert export(bench.machine) == (untouched if result.get("failed") else wanted), line
+def test_a_connection_that_drops_at_any_line_leaves_all_or_nothing(ends_whole_or_not_at_all, after):
+    ends_whole_or_not_at_all(mikrotik_roce, Bench(), after, level="lossless", **CRS812)

@@ -13,9 +13,8 @@ from ansible_collections.gb10.cluster.plugins.module_utils._routeros._state impo
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._transaction import Care, Switch, Task, converge
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulated import Bench
+from simulated import Bench, check_schema
 from switch.exporting import export
-from switch.schema import schema
 
 CARE = Care(safe_mode_wait=0.1, settle=0.05, unroll_wait=1, poll=0.01)
 QOS = "/interface/ethernet/switch/qos"
@@ -48,15 +47,12 @@ def commands(bench: Bench, want: Want) -> list:
 
 def apply(bench: Bench, want: Want) -> list[str]:
     """Make a bench what is wanted, in a transaction; gives the commands. Every one of them must be in the schema of its version."""
-    for command in commands(bench, want):
-        known = schema(bench.machine.version, bench.machine.model.group).arguments(command.menu, command.verb)
-        assert known is not None, command.text
-        assert set(command.arguments) <= known, command.text
-        assert not command.targets or "numbers" in known, command.text
-    found, _have = read(bench)
+    found = _change.device_of({path: bench.rows(path) for path in _change.DEVICE_MENUS})
     task = Task(lambda session: {"have": Reader(session).qos()}, lambda state: _qos.groups(found, state["have"], want),
                 lambda state: _qos_checks.problems("sw", state["have"], want))
-    return converge(Switch(bench.connect), task, check_mode=False, care=CARE).commands
+    told = converge(Switch(bench.connect), task, check_mode=False, care=CARE).commands
+    check_schema(bench.machine, told)
+    return told
 
 
 def bench_of(model: str, version: str) -> Bench:
