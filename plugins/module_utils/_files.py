@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -43,8 +42,10 @@ def write(file: Path, text: str | None, undo: ExitStack, mode: int = 0o644) -> N
 
 
 def _put(file: Path, text: str, mode: int, owner: tuple[int, int] | None) -> None:
-    """Replace ``file`` by a new one with this text in one step."""
-    handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    """Replace ``file`` by a new one with this text in one step. What a killed run left of its own new one is in nobody's way for ever."""
+    name = file.with_name(f".{file.name}.gb10-new")
+    name.unlink(missing_ok=True)
+    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(text.encode("utf-8", "surrogateescape"))
@@ -63,6 +64,18 @@ def rename(file: Path, other: Path, undo: ExitStack) -> None:
     """Give ``file`` the name of ``other``, which is replaced for good if it is there."""
     os.replace(file, other)
     undo.callback(os.replace, other, file)
+
+
+def keep(file: Path, other: Path, undo: ExitStack) -> None:
+    """Give ``file`` the second name ``other``, under which it stays when it is replaced."""
+    os.link(file, other)
+    undo.callback(_take_back, other, file)
+
+
+def _take_back(other: Path, file: Path) -> None:
+    """Make ``file`` what ``other`` is; of two names of one file a rename leaves both."""
+    os.replace(other, file)
+    other.unlink(missing_ok=True)
 
 
 def point(link: Path, target: str | None, undo: ExitStack) -> None:
@@ -109,3 +122,11 @@ def remove_if_empty(folder: Path) -> None:
         folder.rmdir()
     except OSError:
         pass
+
+
+def remove_folder(folder: Path, undo: ExitStack) -> None:
+    """The same, as a change that can be taken back."""
+    mode = folder.stat().st_mode & 0o7777 if folder.is_dir() else 0
+    remove_if_empty(folder)
+    if mode and not folder.exists():
+        undo.callback(make_folder, folder, ExitStack(), mode)

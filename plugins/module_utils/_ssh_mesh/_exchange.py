@@ -145,9 +145,10 @@ def _write(home: Home, changes: list[Change], undo: ExitStack) -> None:
     if new:
         with _acting_as(home.account, undo) as inner:
             _home.prepare(home, inner)
-            if home.settings in new and _files.make_folder(home.settings.parent, inner, 0o700):
-                new.append(home.settings.parent)
-            _home.note(home, new, inner)
+            folder = home.settings.parent
+            _home.note(home, [*new, *([folder] if home.settings in new and not folder.exists() else [])], inner)
+            if home.settings in new:
+                _files.make_folder(folder, inner, 0o700)
     for change in changes:
         with _acting_as(change.target.writer, undo) as inner:
             _files.write(change.target.file, change.after, inner, change.target.mode)

@@ -153,13 +153,18 @@ def _private(gid: int, account: Account) -> bool:
 
 
 def clear(home: Home, undo: ExitStack) -> None:
-    """Remove what is ours alone, and the folders that were made by us and are empty. Keys go last: nothing after them can fail."""
-    empty = [folder for folder in (home.settings.parent, home.ssh) if folder in made(home)]
-    for file in (home.previous_settings, home.set_aside, home.record, home.public):
+    """Remove what is ours alone, and the folders that were made by us and are empty.
+
+    Keys go when nothing can fail any more, and the record after them: a run that is killed here is finished by the next one.
+    """
+    ours = made(home)
+    for file in (home.previous_settings, home.set_aside, home.public):
         _files.write(file, None, undo)
-    for key in (home.new, home.new.with_suffix(".pub"), home.previous, home.private):
-        key.unlink(missing_ok=True)
-    for folder in (home.ours, *empty):
+    if home.settings.parent in ours:
+        _files.remove_folder(home.settings.parent, undo)
+    for file in (home.new, home.new.with_suffix(".pub"), home.previous, home.private, home.record):
+        file.unlink(missing_ok=True)
+    for folder in (home.ours, *([home.ssh] if home.ssh in ours else [])):
         _files.remove_if_empty(folder)
 
 

@@ -72,7 +72,7 @@ def _public(private: Path, run: Run) -> str:
 
 
 def _replace(home: Home, name: str, undo: ExitStack, run: Run) -> str:
-    """Make a new key pair and put it in the place of the present one, which is kept; returns type and public half."""
+    """Make a new key pair and put it in the place of the present one, which is kept and in use all the time; returns type and public half."""
     halves = (home.new, home.new.with_suffix(".pub"))
     for half in halves:
         half.unlink(missing_ok=True)
@@ -82,7 +82,8 @@ def _replace(home: Home, name: str, undo: ExitStack, run: Run) -> str:
         raise MeshError(message(f"new key of {name}", "ssh-keygen to make it", done.complaint, "Install openssh-client, and look at the space in the home."))
     public = _public(home.new, run)
     if home.private.exists():
-        _files.rename(home.private, home.previous, undo)
+        _files.keep(home.private, home.previous, undo)
+        _files.write(home.previous_settings, _PREVIOUS, undo, 0o600)
     _files.rename(home.new, home.private, undo)
     halves[1].unlink()
     return public
