@@ -4,7 +4,8 @@
 """One configuration command for RouterOS as data, and how it is written down.
 
 Quoting: outside quotes only ``[A-Za-z0-9._-]`` are always safe; inside them ``\\``, ``"`` and ``$`` are escaped, in this order
-(measured on RouterOS 7.23.2 and 7.24, tik4net findings).
+(measured on RouterOS 7.23.2 and 7.24, tik4net findings). Everything that is no printable ASCII is written as its bytes, ``\\C3\\BC``, as RouterOS'
+own exports do: a control character is a key of the console, Ctrl-X ends safe mode, and what else a terminal echoes nobody knows.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ Value = Union[str, int, bool, None, "list[str]"]
 _PLAIN = re.compile(r"[A-Za-z0-9._-]+\Z")
 _ID = re.compile(r"\*[0-9A-Fa-f]+\Z")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]*\Z")
+_NAMED = {"\r": "\\r", "\n": "\\n", "\t": "\\t"}
 
 
 def quote(text: str) -> str:
@@ -27,7 +29,11 @@ def quote(text: str) -> str:
         return text
     for character in ("\\", '"', "$"):
         text = text.replace(character, "\\" + character)
-    return '"' + text.replace("\r", "\\r").replace("\n", "\\n").replace("\t", "\\t") + '"'
+    return '"' + re.sub(r"[^ -~]", lambda found: _NAMED.get(found[0]) or _bytes(found[0]), text) + '"'
+
+
+def _bytes(text: str) -> str:
+    return "".join(f"\\{byte:02X}" for byte in text.encode("utf-8", "surrogateescape"))
 
 
 def word(value: Value) -> str:

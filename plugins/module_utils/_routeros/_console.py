@@ -16,6 +16,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+SILENCE = 0.15
+"""Seconds without a byte after which a prompt or a refusal counts as complete; RouterOS paints prompts before late output (120-150 ms)."""
+
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|[()][A-Z0-9]|[A-Za-z=>])")
 _NOISE = re.compile(
     r"^(?:(?:\S+ )?\d\d:\d\d:\d\d echo: \S+ .*"  # a log entry that RouterOS shows in every open session
@@ -38,6 +41,18 @@ def clean(raw: str) -> str:
     text = _ANSI.sub("", raw)
     text = re.sub(r"\r+\n|\n\r", "\n", text)
     return text.replace("\r", "").replace("\x00", "")
+
+
+_PROMPT = re.compile(r"(?:^|\n)[ ]*(\[[^\n]+?@[^\n]*?\])(?:[ ]*>[ ]*\1)*[ ]*>[ ]*\Z")
+
+
+def find_prompt(raw: str) -> str | None:
+    """The part of a prompt that never changes, ``[admin@crs812]``, at the end of what a new session shows; painted more than once it is still one.
+
+    It ends where the line ends, because an identity may hold ``]`` and ``>`` itself.
+    """
+    found = _PROMPT.search(clean(raw))
+    return found[1] if found else None
 
 
 def prompt_pattern(user_at_identity: str) -> re.Pattern[str]:
@@ -78,8 +93,8 @@ def parse_reply(received: str, line: str, number: int, prompt: re.Pattern[str]) 
 
 
 def unwrap(text: str) -> str:
-    """Join what is one logical line: RouterOS breaks long lines at the width of the terminal, inside values too."""
-    return text.replace("\n", "")
+    """Join what is one logical line: RouterOS breaks long lines at the width of the terminal, inside values and inside characters too."""
+    return text.replace("\n", "").encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
 
 
 def _without_noise(text: str, prompt: re.Pattern[str]) -> str:

@@ -10,12 +10,16 @@ The terminal is a PTY shell on purpose: over an exec channel ``/safe-mode/take``
 
 from __future__ import annotations
 
+import codecs
 import re
 import sys
+import time
+from contextlib import suppress
 from typing import Any
 
 from .._message import message
 from ._argspec import Access
+from ._console import SILENCE, find_prompt
 from ._session import ConnectionLost, Session, SwitchError
 
 _Driver: Any = object
@@ -35,6 +39,10 @@ _SCREENS: dict[str, tuple[str, str]] = {
     "new password>": ("the question for a new password", "Log in once by hand and set one; a factory or empty password is not accepted."),
 }
 """Text on the screen -> (what it is, what to do). RouterOS shows these instead of a prompt."""
+
+_BYTES = "iso-8859-1"
+"""What netmiko is told that the switch speaks, one character per byte: it drops what it can not decode, and of a character that comes in two pieces
+both, so that a comment would not be written back as it was. What is typed is ASCII."""
 
 
 def connect(access: Access) -> Session:
@@ -60,6 +68,21 @@ class _Login(_Driver):
                 self.paramiko_cleanup()
                 raise _Screen(message(f"{self.host}: login", "a prompt", found, fix))
 
+    def set_base_prompt(self, *args: Any, **kwargs: Any) -> str:
+        """netmiko's own ends at the first ``>``, which an identity may hold."""
+        self.write_channel(self.RETURN)
+        seen, last_byte = "", time.monotonic()
+        deadline = last_byte + self.conn_timeout
+        while (now := time.monotonic()) < deadline:
+            news = self.read_channel()
+            seen, last_byte = seen + news, now if news else last_byte
+            prompt = find_prompt(seen) if now - last_byte > SILENCE else None
+            if prompt:
+                self.base_prompt = prompt
+                return prompt
+            time.sleep(0.01)
+        raise ValueError(f"no prompt, but {seen[-60:]!r}")
+
 
 class _NetmikoTerminal:
     """A netmiko connection as a :class:`Terminal`."""
@@ -78,13 +101,14 @@ class _NetmikoTerminal:
                 allow_agent=not secret, ssh_strict=access.host_key_checking,
                 system_host_keys=access.host_key_checking and not access.known_hosts_file,
                 alt_host_keys=bool(access.known_hosts_file), alt_key_file=access.known_hosts_file or "",
-                conn_timeout=access.timeout, auth_timeout=access.timeout, banner_timeout=access.timeout,
+                conn_timeout=access.timeout, auth_timeout=access.timeout, banner_timeout=access.timeout, encoding=_BYTES,
             )
         except SwitchError:
             raise
         except Exception as error:
             raise login_error(error, access, name) from error
-        self.prompt: str = self._connection.base_prompt
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        self.prompt: str = self._connection.base_prompt.encode(_BYTES).decode("utf-8", "surrogateescape")
         self.address: str = self._connection.remote_conn.get_transport().getpeername()[0]
 
     def write(self, text: str) -> None:
@@ -98,7 +122,7 @@ class _NetmikoTerminal:
             text = self._connection.read_channel()
             if not text and self._is_gone():
                 raise EOFError("by the switch")
-            return text
+            return self._decoder.decode(text.encode(_BYTES))
         except Exception as error:
             raise self._lost(error) from error
 
@@ -111,7 +135,8 @@ class _NetmikoTerminal:
         self._connection.disconnect()
 
     def drop(self) -> None:
-        self._connection.paramiko_cleanup()
+        with suppress(Exception):  # of a connection that is dead already; why it is, is said elsewhere
+            self._connection.paramiko_cleanup()
 
     def _lost(self, error: Exception) -> ConnectionLost:
         """netmiko and paramiko end a session with OSError, EOFError, SSHException or their own; to us they are all one."""

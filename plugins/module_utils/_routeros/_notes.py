@@ -5,13 +5,14 @@
 
 ``to spark-1 (gb10.cluster: was disabled=no l2mtu=1584 speed=unset)``: behind whatever its owner wrote stands what it was when we first came, all
 fields of ours, so that what somebody else changes later is not taken for it; what the owner writes around the note stays there. A speed that was
-unset keeps our value in the end: RouterOS can not unset it.
+unset keeps our value in the end: RouterOS can not unset it. Blanks, brackets and the like in a value are written as in a URL.
 """
 
 from __future__ import annotations
 
 import re
 from typing import Any
+from urllib.parse import quote, unquote
 
 from ._command import Command, Value, address, word
 from ._rows import Row, flag
@@ -25,7 +26,8 @@ _NOTE = re.compile(r" ?\(gb10\.cluster: was ([^()]*)\)")
 def noted(row: Row) -> dict[str, str]:
     """Field -> value before us. Of two notes the first is the older."""
     notes = _NOTE.findall(str(row.get("comment") or ""))
-    return dict(pair.split("=", 1) for note in reversed(notes) for pair in note.split() if "=" in pair)
+    pairs = [pair.split("=", 1) for note in reversed(notes) for pair in note.split() if "=" in pair]
+    return {name: unquote(value, errors="surrogateescape") for name, value in pairs}
 
 
 def _comment(row: Row, values: dict[str, str]) -> str:
@@ -34,7 +36,7 @@ def _comment(row: Row, values: dict[str, str]) -> str:
     before, after = (text[:found.start()], _NOTE.sub("", text[found.end():])) if found else (text, "")
     if not values:
         return before + after if before else after.removeprefix(" ")
-    note = " ".join(f"{name}={value}" for name, value in sorted(values.items()))
+    note = " ".join(f"{name}={quote(value, safe='/:,', errors='surrogateescape')}" for name, value in sorted(values.items()))
     return f"{before}{' ' if before else ''}(gb10.cluster: was {note}){after}"
 
 
@@ -44,7 +46,7 @@ def remember(row: Row, before: dict[str, Any]) -> str:
 
 
 def _spelled(value: Any) -> str:
-    return UNSET if value is None else word(value if flag(value) is None else flag(value))
+    return UNSET if value is None else str(value) if flag(value) is None else word(flag(value))
 
 
 def forget(row: Row, fields: tuple[str, ...]) -> str:

@@ -10,14 +10,16 @@ from typing import Protocol
 
 from .._message import message
 from ._command import Command
+from ._console import SILENCE as _SILENCE
 from ._console import Reply, clean, parse_reply, prompt_pattern, typed
 from ._rows import Row, parse_rows, print_source, read_command
 
 MAX_LINE = 400
 """Longest line to type: RouterOS scrolls longer ones sideways, which breaks their echo (community.routeros issue 6)."""
 
-_SILENCE = 0.15
-"""Seconds without a byte after which a refusal counts as complete; RouterOS paints prompts before late output (120-150 ms)."""
+
+_MOST = 10
+"""Times the timeout that one answer may take: a switch that logs into the session all the time, but never answers, would be waited for for ever."""
 
 
 class SwitchError(Exception):
@@ -72,6 +74,7 @@ class Session:
         line = typed(text, self._number)
         self._terminal.write(line + "\r\n")
         received, last_byte = "", time.monotonic()
+        latest = last_byte + _MOST * self._timeout
         while True:
             news = self._terminal.read()
             now = time.monotonic()
@@ -82,11 +85,11 @@ class Session:
                 if reply.question:
                     self._terminal.write("\x03")
                 return reply
-            if now - last_byte > self._timeout:
+            if now - last_byte > self._timeout or now > latest:
                 self._terminal.drop()
+                limit, found = (_MOST * self._timeout, "no end of it") if now > latest else (self._timeout, "silence")
                 raise ConnectionLost(message(
-                    f"{self.name}: answer to {text!r}", f"within {self._timeout:g} s", "silence",
-                    "Look at the switch's log and load, or raise the option timeout."))
+                    f"{self.name}: answer to {text!r}", f"within {limit:g} s", found, "Look at the switch's log and load, or raise the option timeout."))
             time.sleep(0.01)
 
     def rows(self, menu: str, singleton: bool = False) -> list[Row]:

@@ -243,7 +243,7 @@ class Interpreter:
         value = self.value(parts.named["value"] if "value" in parts.named else parts.positional[0])
         kind = put(self.value(parts.named["to"]))
         if kind == "json":
-            return to_json(value)
+            return to_json(value, "options" not in parts.named or put(self.value(parts.named["options"])) != "json.no-string-conversion")
         return _dsv(value, put(self.value(parts.named["delimiter"])) if "delimiter" in parts.named else ",")
 
     def _do_parse(self, parts: _Parts) -> Any:

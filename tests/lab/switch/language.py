@@ -240,10 +240,11 @@ class Parser:
                 return Joined((*parts, literal), self.column(start)) if parts else literal
             if character == "\\":
                 escaped = self.text[self.at:self.at + 1]
-                if escaped not in _ESCAPES or not escaped:
-                    raise self.fail(self.at - 1)
-                text += _ESCAPES[escaped]
-                self.at += 1
+                if escaped in _ESCAPES:
+                    text += _ESCAPES[escaped]
+                    self.at += 1
+                else:
+                    text += self._bytes()
             elif character == "$":
                 self.at -= 1
                 inner = self._interpolated()
@@ -252,6 +253,14 @@ class Parser:
             else:
                 text += character
         raise self.fail()
+
+    def _bytes(self) -> str:
+        """Characters written as bytes, ``\\C3\\BC``; the reading position is behind the first backslash."""
+        found = re.compile(r"[0-9A-F]{2}(?:\\[0-9A-F]{2})*").match(self.text, self.at)
+        if not found:
+            raise self.fail(self.at - 1)
+        self.at = found.end()
+        return bytes.fromhex(found[0].replace("\\", "")).decode("utf-8", "surrogateescape")
 
     def _interpolated(self) -> Any:
         """``$name``, ``$(expression)`` or ``$[command]`` inside a string."""

@@ -82,12 +82,12 @@ def quoted(value: Any) -> str:
     return '"' + text.replace("\n", "\\n").replace("\t", "\\t") + '"'
 
 
-def to_json(value: Any) -> str:
-    """As ``:serialize to=json`` writes it."""
+def to_json(value: Any, converts: bool = True) -> str:
+    """As ``:serialize to=json`` writes it. ``converts``: strings that look like numbers become numbers, unless ``options`` says no."""
 
     def plain(item: Any) -> Any:
         if isinstance(item, str):
-            return int(item) if item.isdecimal() and (item[0] != "0" or item == "0") else str(item)
+            return int(item) if converts and item.isdecimal() else str(item)
         if isinstance(item, dict):
             return {key: plain(part) for key, part in item.items()}
         if isinstance(item, list):

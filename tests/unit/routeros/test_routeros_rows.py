@@ -84,7 +84,7 @@ def test_a_menu_with_a_single_record_is_asked_without_detail():
 
 def test_the_question_asks_for_the_number_of_rows_too():
     assert read_command("/ip/ssh print as-value") == (
-        ':local d [/ip/ssh print as-value];:put [:serialize to=json $d];:put ("#n=" . [:len $d])')
+        ':local d [/ip/ssh print as-value];:put [:serialize to=json options=json.no-string-conversion $d];:put ("#n=" . [:len $d])')
 
 
 @pytest.mark.parametrize(
