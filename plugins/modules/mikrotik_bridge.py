@@ -52,7 +52,7 @@ options:
     type: str
   vlan:
     description:
-      - VLAN that keeps the fabric apart from everything else on the switch, C(fabric_plan.switches[NAME].vlan).
+      - VLAN that keeps the fabric apart from everything else on the switch, 2 to 4094, C(fabric_plan.switches[NAME].vlan).
       - Without it, a VLAN that this module has made goes. Rows of others in the VLAN table are used if they fit, and never changed.
     type: int
   state:

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from .._message import message
+from ._session import SwitchError
+
 
 class Care(NamedTuple):
     """How careful to be. Seconds: for another's safe mode to end, for the read-back to come right, for our own lost session to be undone
@@ -63,11 +66,23 @@ def change_argument_spec() -> dict[str, dict[str, Any]]:
 
 
 def access_of(params: dict[str, Any]) -> Access:
-    """The connection of a module's parameters. Options that RouterOS would read after a ``+`` in the name are cut off."""
+    """The connection of a module's parameters. Options that RouterOS would read after a ``+`` in the name are cut off.
+
+    :raises SwitchError: for numbers that make no sense.
+    """
     access = Access(*(params[name] for name in Access._fields))
+    _at_least(access.name, params, {"port": 1, "timeout": 1})
     return access._replace(username=access.username.partition("+")[0])
 
 
 def care_of(params: dict[str, Any]) -> Care:
-    """How careful a module's parameters want it to be."""
+    """How careful a module's parameters want it to be. Raises :class:`SwitchError` for numbers that make no sense."""
+    _at_least(access_of(params).name, params, {"safe_mode_wait": 0, "keep_exports": 0})
     return Care(safe_mode_wait=params["safe_mode_wait"], keep_exports=params["keep_exports"])
+
+
+def _at_least(name: str, params: dict[str, Any], least: dict[str, int]) -> None:
+    refused = [message(f"{name}: {option}", f"{number} or more", params[option], "Correct the option.")
+               for option, number in least.items() if params[option] is not None and params[option] < number]
+    if refused:
+        raise SwitchError("\n".join(refused))

@@ -52,6 +52,7 @@ def understand(name: str, cages: dict[str, Any], present: bool) -> tuple[list[Ca
             refused.append(message(f"{name}: cage {cage}", "the name of a cage such as qsfp56-dd-1", cage, "Write it without a lane."))
             continue
         modes = modes_of(port.family)
+        given = given or {}
         mode = modes.get(str(given.get("mode")))
         if not present:
             found.append(Cage(cage, None, "copper", "auto"))

@@ -9,6 +9,7 @@ from .._message import message
 from . import _vlan
 from ._bridge import BRIDGE, ETHERNET, INTERFACE, MONITOR, PORT, Want, bridge_of, lanes, legs, vlan_rows
 from ._cages import lanes_of
+from ._command import quote
 from ._rows import Row, flag, number, words
 
 Menus = dict[str, list[Row]]
@@ -26,6 +27,11 @@ def refusals(name: str, menus: Menus, want: Want) -> list[str]:
         refused.append(message(
             f"{name}: bridge {want.bridge}", f"a bridge of this switch ({there})", "none of that name",
             "Correct fabric_switch_bridge, or leave it out."))
+    if want.present and want.vlan is not None and not _vlan.MANAGEMENT < want.vlan <= _vlan.LAST:
+        refused.append(message(
+            f"{name}: VLAN of the fabric", f"{_vlan.MANAGEMENT + 1} to {_vlan.LAST}", want.vlan,
+            f"Choose a free VLAN for fabric_switch_vlan; {_vlan.MANAGEMENT} has everything else."))
+        return refused
     return refused + _elsewhere(name, menus, want) + _vlan_of_others(name, menus, want) + _too_large(name, menus, want)
 
 
@@ -34,7 +40,7 @@ def _elsewhere(name: str, menus: Menus, want: Want) -> list[str]:
     bridge = bridge_of(menus, want)
     return [
         message(f"{name}: leg {leg.default_name}", f"in bridge {bridge}", f"in bridge {leg.member['bridge']}",
-                f"Take it out with /interface/bridge/port remove [find interface={leg.name}]: only one bridge is forwarded by the chip.")
+                f"Take it out with /interface/bridge/port remove [find interface={quote(leg.name)}]: only one bridge is forwarded by the chip.")
         for leg in legs(menus, want) if want.present and bridge and leg.member is not None and leg.member.get("bridge") != bridge
     ]
 

@@ -14,7 +14,7 @@ from ._management import MENUS as MANAGEMENT_MENUS
 from ._rows import Row
 from ._session import ConnectionLost, Session, SwitchError
 from ._state import Reader
-from ._transaction import Care, Outcome, Switch, Task, converge
+from ._transaction import Care, Outcome, Switch, Task, converge, unsendable
 
 Menus = dict[str, list[Row]]
 """Path -> rows that were read; the one row of a menu with a single record."""
@@ -112,7 +112,9 @@ def due(reader: Reader, wishes: dict[str, Wish]) -> dict[str, Any]:
             refused = str(error).split("\n")
         told["refusals"] += [text for text in refused if text not in told["refusals"]]
         if not refused:
-            told[name] = [command.text for group in wish.groups(menus) for command in group.commands]
+            groups = wish.groups(menus)
+            told[name] = [command.text for group in groups for command in group.commands]
+            told["refusals"] += unsendable(session.name, groups)
             told["warnings"] += [] if told[name] else wish.warnings(menus, session.address)
             told["problems"] += [] if told[name] else wish.problems(menus)
     return told

@@ -58,7 +58,8 @@ the CRS5xx, ``ac3`` the small ones, which know neither PFC nor ECN."""
 
 class Device(NamedTuple):
     """One switch. ``group``: a generation of ``CHIP_GROUPS`` or None; ``channel``: ``stable``, ``long-term``, …; ``firmware``,
-    ``firmware_upgrade``: RouterBOOT's versions, None where the board does not tell; ``packages``: enabled package -> version."""
+    ``firmware_upgrade``: RouterBOOT's versions, None where the board does not tell; ``packages``: enabled package -> version,
+    without those that could only be installed."""
 
     version: Version
     channel: str | None
@@ -83,7 +84,8 @@ def device(resource: Row, routerboard: Row, chips: list[Row], packages: list[Row
         group=next((group for beginning, group in CHIP_GROUPS if (chip or "").startswith(beginning)), None),
         firmware=routerboard.get("current-firmware"),
         firmware_upgrade=routerboard.get("upgrade-firmware"),
-        packages={str(row["name"]): str(row.get("version", "")) for row in packages if row.get("name") and not flag(row.get("disabled"))},
+        packages={str(row["name"]): str(row.get("version", "")) for row in packages
+                  if row.get("name") and not flag(row.get("disabled")) and not flag(row.get("available"))},
     )
 
 

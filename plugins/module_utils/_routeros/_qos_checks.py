@@ -34,6 +34,9 @@ def refusals(name: str, found: Device, have: Have, want: Want) -> list[str]:
         refused.append(message(
             f"{name}: RoCE {want.level}", f"RouterOS {floor} or newer on {found.chip}", found.version.text,
             "Upgrade RouterOS, or set fabric_roce to none: this version accepts the configuration and does nothing."))
+    if want.level == "lossless":
+        refused += [message(f"{name}: speed of leg {port}", "one that a shaper can have, such as 200G", "none", "Say it in legs.")
+                    for port, gbps in want.legs.items() if not gbps]
     return refused + _profiles(name, have, want) + _map(name, have, want) + _queues(name, have, want) + _ports(name, have, want)
 
 

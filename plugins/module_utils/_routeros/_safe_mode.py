@@ -71,7 +71,7 @@ def wait_until_free(session: Session, patience: float, poll: float) -> bool:
             return waited
         if time.monotonic() > deadline:
             raise SwitchError(message(
-                f"{session.name}: safe mode", f"free within {patience:g} s", f"held by {now.holder}",
+                f"{session.name}: safe mode", f"free within {patience:.3g} s", f"held by {now.holder}",
                 "Let that session release or unroll it, or raise safe_mode_wait."))
         waited = True
         time.sleep(poll)

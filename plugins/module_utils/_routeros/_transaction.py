@@ -10,6 +10,7 @@ TCP gives up (up to 9 minutes), and holds at most 100 entries of undo history; b
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from datetime import datetime, timezone
@@ -20,12 +21,15 @@ from ._argspec import Care
 from ._command import Command, Group, quote
 from ._rows import number
 from ._safe_mode import release, take, unroll, wait_until_free
-from ._session import ConnectionLost, Session, SwitchError
+from ._session import MAX_LINE, ConnectionLost, Session, SwitchError
 
 MAX_ACTIONS = 80
 """Entries of the undo history per transaction, below the 100 at which safe mode stops protecting."""
 
 EXPORT_PREFIX = "gb10-"
+_OURS = re.compile(re.escape(EXPORT_PREFIX) + r"\d{8}T\d{12}Z\.rsc\Z")
+"""Names that only :func:`_export` gives; what else begins with the prefix is its owner's and never removed."""
+
 _BY_ITSELF = "The switch undoes everything by itself within 10 minutes."
 
 State = dict[str, Any]
@@ -89,6 +93,22 @@ def batches(groups: list[Group]) -> list[list[Group]]:
     return filled
 
 
+def unsendable(name: str, groups: list[Group]) -> list[str]:
+    """Why commands can not be sent at all: a line that no terminal echoes, a group that safe mode can not undo.
+
+    ``name`` is how messages call the switch.
+    """
+    texts = [command.text for group in groups for command in group.commands]
+    return [
+        message(f"{name}: {text[:60]}…", f"at most {MAX_LINE} characters", len(text), "Shorten what these rows have as comments and names.")
+        for text in texts if len(text) > MAX_LINE
+    ] + [
+        message(f"{name}: {group.title}", f"at most {MAX_ACTIONS} changes, which safe mode can undo together", group.actions,
+                "Give this switch fewer legs at a time.")
+        for group in groups if group.actions > MAX_ACTIONS
+    ]
+
+
 def converge(switch: Switch, task: Task, check_mode: bool, care: Care = Care()) -> Outcome:
     """Make a switch what ``task`` wants, or tell what that takes.
 
@@ -98,11 +118,16 @@ def converge(switch: Switch, task: Task, check_mode: bool, care: Care = Care()) 
     """
     before = (task.first or task.read)(switch.session)
     groups = task.compute(before)
+    refused = unsendable(switch.name, groups)
+    if refused:
+        raise SwitchError("\n".join(refused))
     commands = [command.text for group in groups for command in group.commands]
     if check_mode or not groups:
         return Outcome(before, before, commands, None)
+    started = time.monotonic()
     if wait_until_free(switch.session, care.safe_mode_wait, care.poll):
-        return converge(switch, task, check_mode, care)
+        left = max(0.0, care.safe_mode_wait - (time.monotonic() - started))
+        return converge(switch, task, check_mode, care._replace(safe_mode_wait=left))
     export = _export(switch.session, care.keep_exports)
     after = before
     committed: list[str] = []
@@ -221,7 +246,7 @@ def _export(session: Session, keep: int) -> str:
         raise SwitchError(message(
             f"{session.name}: export before the change", f"a complete file {name}.rsc", reply.text or "an incomplete one",
             "Check free space and that the user's group has the policy ftp; nothing was changed."))
-    ours = sorted(other for other in files if other.startswith(EXPORT_PREFIX) and other.endswith(".rsc"))
+    ours = sorted(other for other in files if _OURS.match(other))
     for old in ours[:-keep] if keep else []:
         session.run(f"/file remove {quote(old)}")
     return f"{name}.rsc"

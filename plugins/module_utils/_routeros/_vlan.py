@@ -16,7 +16,7 @@ from ._rows import Row, flag, numbers, words
 
 VLAN, BRIDGE = "/interface/bridge/vlan", "/interface/bridge"
 COMMENT, COMMENT_WAS_OFF = "gb10.cluster", "gb10.cluster: filtering was off"
-MANAGEMENT = 1
+MANAGEMENT, LAST = 1, 4094
 
 NEW_PORT: dict[str, Value] = {"pvid": 1, "frame-types": "admit-all", "ingress-filtering": True}
 """What a bridge port that nobody has changed says of VLANs."""

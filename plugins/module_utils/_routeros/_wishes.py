@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._message import message
 from . import _breakout, _bridge, _bridge_checks, _qos, _qos_checks, _qos_rows, _qos_view
 from ._change import Menus, Wish, device_of, due
 from ._device import Device, refuse_model
@@ -19,6 +20,7 @@ from ._state import Reader
 
 def breakout_want(name: str, cages: dict[str, Any], legs: dict[str, Any], present: bool) -> _breakout.Want:
     """Cages and their modes. Raises :class:`SwitchError` for what can not be understood, all of it."""
+    _must_be_mappings(name, cages, legs)
     understood, refused = _breakout.understand(name, cages, present)
     if refused:
         raise SwitchError("\n".join(refused))
@@ -36,7 +38,8 @@ def breakout(name: str, want: _breakout.Want) -> Wish:
 
 
 def bridge(name: str, cages: dict[str, Any], legs: dict[str, Any], bridge: str | None, vlan: int | None, l2mtu: int, present: bool) -> Wish:
-    """Legs in the one bridge, frames of ``l2mtu`` bytes through their cages."""
+    """Legs in the one bridge, frames of ``l2mtu`` bytes through their cages. Raises :class:`SwitchError` for what can not be understood."""
+    _must_be_mappings(name, cages, legs)
     trunks = [leg for leg, end in legs.items() if (end or {}).get("switch")]
     want = _bridge.Want(list(cages), list(legs), trunks, bridge, vlan, l2mtu, present)
 
@@ -56,7 +59,8 @@ def bridge(name: str, cages: dict[str, Any], legs: dict[str, Any], bridge: str |
 
 
 def roce(name: str, level: str, cages: dict[str, Any], legs: dict[str, Any], adopt: bool) -> Wish:
-    """RoCE at a level of ``_qos_rows.LEVELS``; ``adopt``: use what others made if it fits."""
+    """RoCE at a level of ``_qos_rows.LEVELS``; ``adopt``: use what others made if it fits. Raises :class:`SwitchError` for what can not be understood."""
+    _must_be_mappings(name, cages, legs)
 
     def want_of(menus: Menus) -> _qos_rows.Want:
         return _qos_view.want(menus, level, list(cages), legs, adopt)
@@ -70,6 +74,19 @@ def roce(name: str, level: str, cages: dict[str, Any], legs: dict[str, Any], ado
         problems=lambda menus: _qos_checks.problems(name, _qos_view.have(menus), want_of(menus)),
         optional=_qos_view.OPTIONAL,
     )
+
+
+def _must_be_mappings(name: str, cages: Any, legs: Any) -> None:
+    """Every cage and every leg is a mapping, or says nothing; typed as a plain name or speed it would be read as something else."""
+    refused = []
+    for option, given in (("cages", cages), ("legs", legs)):
+        if not isinstance(given, dict):
+            refused.append(message(f"{name}: {option}", "a mapping of names to mappings", repr(given)[:60], f"Write {option} as the plan has them."))
+            continue
+        refused += [message(f"{name}: {key} in {option}", "a mapping", repr(value)[:60], f"Write {option} as the plan has them.")
+                    for key, value in given.items() if value is not None and not isinstance(value, dict)]
+    if refused:
+        raise SwitchError("\n".join(refused))
 
 
 MODULES = ("breakout", "bridge", "roce")
