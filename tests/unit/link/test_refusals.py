@@ -273,12 +273,18 @@ def test_refusal_of_what_netplan_would_do_to_others(prepare: Any, text: str) -> 
     assert (machine.steps, machine.state()) == ([], before)
 
 
-def test_absent_refuses_to_overwrite_a_newer_file_and_to_cut_the_branch_it_sits_on() -> None:
+def taken_over() -> FakeMachine:
+    """A node whose left-over file lies in the backup."""
     machine = FakeMachine()
     machine.put("/etc/netplan/40-cx7.yaml", "network:\n  ethernets:\n    enp1s0f0np0: {addresses: [192.168.100.1/24]}\n")
     machine.start()
     _run.run(machine, options(takeover=True), False, lambda _interfaces: connectx(change=claims(claim())))
     _run.run(machine, options("confirmed"), False, lambda _interfaces: connectx())
+    return machine
+
+
+def test_absent_refuses_to_overwrite_a_newer_file_and_to_cut_the_branch_it_sits_on() -> None:
+    machine = taken_over()
     machine.put("/etc/netplan/40-cx7.yaml", "network:\n  ethernets: {}\n")
     with pytest.raises(_run.Refused) as refused:
         _run.run(machine, options("absent", {}), False, lambda _interfaces: connectx(change=management))
@@ -288,16 +294,6 @@ def test_absent_refuses_to_overwrite_a_newer_file_and_to_cut_the_branch_it_sits_
         "enp1s0f0np0 - expected an interface that carries no management, found the one that carries this SSH session. "
         "Reach the machine over another interface, or correct fabric_interfaces.",
     ]
-
-
-def taken_over() -> FakeMachine:
-    """A node whose left-over file lies in the backup."""
-    machine = FakeMachine()
-    machine.put("/etc/netplan/40-cx7.yaml", "network:\n  ethernets:\n    enp1s0f0np0: {addresses: [192.168.100.1/24]}\n")
-    machine.start()
-    _run.run(machine, options(takeover=True), False, lambda _interfaces: connectx(change=claims(claim())))
-    _run.run(machine, options("confirmed"), False, lambda _interfaces: connectx())
-    return machine
 
 
 def test_second_takeover_of_a_file_never_overwrites_the_backup_of_the_original() -> None:
