@@ -22,7 +22,7 @@ from ansible_collections.gb10.cluster.plugins.module_utils._roce._worker import 
 DSCP = {26: 3, 48: 6}
 """DSCP -> priority: RoCEv2 data (26) and its congestion notifications (48), as on the switch (MikroTik manual, "Quality of Service")."""
 
-PFC_PRIORITY = 3
+PFC_PRIORITY, HIGHEST_TOS = 3, 255
 SCRIPT, UNIT = "/usr/local/lib/gb10/qos.py", "/etc/systemd/system/gb10-qos@.service"
 UNIT_TEXT = f"""# gb10.cluster: written by connectx_qos, changes made here are lost
 [Unit]
@@ -74,7 +74,7 @@ class _StoredLive(TypedDict):
 
     dscp: dict[str, int]
     pfc: list[int]
-    pause: list[bool] | None
+    pause: tuple[bool, bool] | None
 
 
 class _Entry(TypedDict):
@@ -112,6 +112,8 @@ def qos(node: Node, rails: dict[str, str | None], level: str, traffic_class: int
     Interfaces that an earlier run configured and that are no rails any more go back to what they were. Raises :class:`QosError`.
     """
     stored = _stored(node)
+    if level != "none" and not 0 <= traffic_class <= HIGHEST_TOS:
+        raise QosError(message("traffic_class", f"0 to {HIGHEST_TOS}", traffic_class, "Give it the ib_tc of the plan, usually 106."))
     known = [_rail(node, name, device, level, traffic_class, stored) for name, device in rails.items()]
     left = [name for name in stored["interfaces"] if name not in rails and node.exists(f"/sys/class/net/{name}")]
     known += [_rail(node, name, stored["interfaces"][name]["rdma"], "none", 0, stored) for name in left]
@@ -127,7 +129,7 @@ def qos(node: Node, rails: dict[str, str | None], level: str, traffic_class: int
     after = _view(known, {rail.interface: (rail.wanted, rail.wanted_tos) for rail in known}, level != "none")
     if changed and not check_mode:
         try:
-            _change(node, needed, files, [name for name in rails if level != "none"], list(stored["interfaces"]))
+            _change(node, needed, files, [name for name in rails if level != "none"], stored["interfaces"])
         except (OSError, Unsupported) as error:
             raise QosError(message("QoS of the rails", "changed", str(error), "Nothing was changed.")) from error
     facts = {rail.interface: {"dcb": rail.lacking is None, "reason": rail.lacking, "rdma_cm": rail.tos is not None} for rail in known}
@@ -142,9 +144,13 @@ def _stored(node: Node) -> _Stored:
         text = node.text(_worker.CONFIG)
         if text is None:
             return {"level": "none", "traffic_class": 0, "interfaces": {}}
-        return parse(_worker.CONFIG, text.encode("utf-8", "surrogateescape"), _Stored, _RESTORE)
+        stored = parse(_worker.CONFIG, text.encode("utf-8", "surrogateescape"), _Stored, _RESTORE)
+        _numbers = [int(dscp) for entry in stored["interfaces"].values() for live in (entry["wanted"], entry["before"]) if live for dscp in live["dscp"]]
+        return stored
     except Damaged as damaged:
         raise QosError(str(damaged)) from None
+    except ValueError as error:
+        raise QosError(message(_worker.CONFIG, "numbers as DSCP", str(error).rpartition(": ")[2], _RESTORE)) from None
     except OSError as error:
         raise QosError(message(_worker.CONFIG, "a file that can be read", error.strerror, _RESTORE)) from None
 
@@ -175,14 +181,22 @@ def _files(
                              "tos_before": rail.origin_tos}
             for rail in known if rail.interface in rails
         }
-        config = json.dumps({"level": level, "traffic_class": traffic_class, "interfaces": entries}, indent=1, sort_keys=True) + "\n"
-        wanted = {_worker.CONFIG: config, SCRIPT: inspect.getsource(_worker), UNIT: UNIT_TEXT}
+        wanted = {_worker.CONFIG: _written(level, traffic_class, entries), SCRIPT: inspect.getsource(_worker), UNIT: UNIT_TEXT}
     return {path: content for path, content in wanted.items() if node.text(path) != content}
 
 
-def _change(node: Node, needed: list[_Rail], files: dict[str, str | None], enabled: list[str], known: list[str]) -> None:
-    """Live values first, files and units then; whatever fails takes everything before it back."""
+def _written(level: str, traffic_class: int, entries: dict[str, Any]) -> str:
+    return json.dumps({"level": level, "traffic_class": traffic_class, "interfaces": entries}, indent=1, sort_keys=True) + "\n"
+
+
+def _change(node: Node, needed: list[_Rail], files: dict[str, str | None], enabled: list[str], known: dict[str, _Entry]) -> None:
+    """Live values first, files and units then; whatever fails takes everything before it back. What the rails were is written down before any of
+    them changes, and stays there until they are that again: a run that is killed in between can be finished, and taken back, by the next one."""
+    config = files.get(_worker.CONFIG)
     with ExitStack() as undo:
+        if config:
+            new = json.loads(config)
+            node.replace(_worker.CONFIG, _written(new["level"], new["traffic_class"], {**known, **new["interfaces"]}), undo)
         for rail in needed:
             if rail.live is not None and rail.wanted is not None:
                 undo.callback(_apply, node, rail.interface, rail.live, strict=False)

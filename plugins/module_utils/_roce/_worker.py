@@ -66,7 +66,10 @@ def read(interface: str, dscps: list[int], call: Run = run) -> Live:
     """Read a device. Raises :class:`Unsupported`."""
     app = _json(call(["dcb", "-N", "-j", "app", "show", "dev", interface]))
     pfc = _json(call(["dcb", "-j", "pfc", "show", "dev", interface]))
-    known = {int(pair[0]): int(pair[1]) for pair in app.get("dscp_prio", [])}
+    try:
+        known = {int(dscp): int(priority) for dscp, priority in app.get("dscp_prio", [])}
+    except (TypeError, ValueError):
+        raise Unsupported(f"dcb answered {str(app)[:60]!r}") from None
     return Live(
         dscp={dscp: known[dscp] for dscp in dscps if dscp in known},
         pfc=[priority for priority, on in enumerate(pfc.get("prio_pfc", [])) if on],

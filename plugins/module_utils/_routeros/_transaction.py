@@ -94,10 +94,7 @@ def batches(groups: list[Group]) -> list[list[Group]]:
 
 
 def unsendable(name: str, groups: list[Group]) -> list[str]:
-    """Why commands can not be sent at all: a line that no terminal echoes, a group that safe mode can not undo.
-
-    ``name`` is how messages call the switch.
-    """
+    """Why commands can not be sent: a line that no terminal echoes, a group that safe mode can not undo. ``name``: what messages call the switch."""
     texts = [command.text for group in groups for command in group.commands]
     return [
         message(f"{name}: {text[:60]}…", f"at most {MAX_LINE} characters", len(text), "Shorten what these rows have as comments and names.")
