@@ -10,12 +10,13 @@ import uuid
 from collections.abc import Callable
 from typing import Any, TypedDict
 
-from ansible_collections.gb10.cluster.plugins.module_utils import _netplan, _records, _rollback
+from ansible_collections.gb10.cluster.plugins.module_utils import _netplan, _records
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._argspec import slice_errors
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._names import ROLLBACK_DIR
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._types import Connectx
-from ansible_collections.gb10.cluster.plugins.module_utils._link import _apply, _arming, _backends, _change, _desired, _record, _refusals
+from ansible_collections.gb10.cluster.plugins.module_utils._link import _apply, _arming, _backends, _change, _desired, _endings, _record, _refusals
 from ansible_collections.gb10.cluster.plugins.module_utils._link._change import Change
+from ansible_collections.gb10.cluster.plugins.module_utils._link._endings import Failed
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
 from ansible_collections.gb10.cluster.plugins.module_utils._rollback import Machine
 
@@ -46,14 +47,6 @@ class Refused(Exception):
         self.texts = texts
 
 
-class Failed(Exception):
-    """The change was not made, or did not last; ``rollback`` tells what became of it."""
-
-    def __init__(self, text: str, rollback: dict[str, Any]) -> None:
-        super().__init__(text)
-        self.rollback = rollback
-
-
 def run(machine: Machine, options: Options, check_mode: bool, collect: Callable[[dict[str, list[str]]], Connectx]) -> dict[str, Any]:
     """Do what the options say; returns the module's result or raises :class:`Refused` or :class:`Failed`.
 
@@ -71,7 +64,7 @@ def run(machine: Machine, options: Options, check_mode: bool, collect: Callable[
             return (_preview if check_mode else _change_it)(machine, options, collect)
     except _records.Damaged as damaged:
         if options["state"] == "confirmed":
-            raise _unknown(options["run_id"] or "", damaged) from damaged
+            raise _endings.unknown(options["run_id"] or "", damaged) from damaged
         raise Refused([str(damaged)]) from damaged
     except PermissionError as error:
         raise Refused([message("connectx_link", "the rights of root", f"no right to use {error.filename}", "Run it with become: true.")]) from error
@@ -125,7 +118,7 @@ def _change_it(machine: Machine, options: Options, collect: Callable[[dict[str, 
         adopted = _adopt(machine, options, collect, data, "is confirmed by this run")
         if adopted is not None:
             return adopted
-        _rollback.fire(machine, ROLLBACK_DIR)
+        _endings.fire(machine, data["id"])
         warnings.append(_unconfirmed(data, "was rolled back first"))
     change = _change_of(machine, options, collect(options["interfaces"]))
     change.warnings += warnings
@@ -173,28 +166,12 @@ def _gone_back(machine: Machine, run_id: str, why: str) -> Failed:
     """Go back now, or learn that the timer was faster."""
     try:
         if _arming.mine(machine, run_id):
-            _rollback.fire(machine, ROLLBACK_DIR)
-        return _fired(_arming.last(machine, run_id), run_id, why)
+            _endings.fire(machine, run_id)
+        return _endings.fired(_arming.last(machine, run_id), run_id, why)
+    except Failed as failed:
+        return failed
     except _records.Damaged as damaged:
-        return _unknown(run_id, damaged)
-
-
-def _unknown(run_id: str, damaged: _records.Damaged) -> Failed:
-    """Say that nobody can tell what became of the change, because our own data is gone."""
-    return Failed(str(damaged), {"id": run_id, "state": "incomplete", "problems": [str(damaged)]})
-
-
-def _fired(outcome: _arming.Outcome | None, run_id: str, why: str) -> Failed:
-    """Say that the old state came back, or what of it did not."""
-    problems = outcome["problems"] if outcome else []
-    state = "firing" if outcome is None else "incomplete" if problems else "restored"
-    endings = {
-        "firing": "the rollback at work, which puts the old state back",
-        "incomplete": f"the old state, except: {'; '.join(problems)}",
-        "restored": "the old state, put back by the rollback",
-    }
-    text = message("rails", "the state of the plan, confirmed over a new login", endings[state], f"Reason: {why}.")
-    return Failed(text, {"id": run_id, "state": state, "problems": problems})
+        return _endings.unknown(run_id, damaged)
 
 
 def _confirm(machine: Machine, run_id: str, check_mode: bool) -> dict[str, Any]:
@@ -204,7 +181,7 @@ def _confirm(machine: Machine, run_id: str, check_mode: bool) -> dict[str, Any]:
         outcome = _arming.last(machine, run_id)
         if outcome is not None:
             reasons = {"boot": "the machine was restarted before a new login had confirmed it", "run": "no new login confirmed it in time"}
-            raise _fired(outcome, run_id, reasons[outcome["at"]])
+            raise _endings.fired(outcome, run_id, reasons[outcome["at"]])
         return {"changed": False, "rollback": {"id": run_id, "state": "none"}, "warnings": []}
     if check_mode:
         return {"changed": True, "rollback": _armed_result(machine, run_id), "warnings": []}
