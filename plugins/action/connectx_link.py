@@ -124,8 +124,8 @@ class ActionModule(ActionBase):
 
 
 def _seconds(value: Any) -> int:
-    """``confirm_timeout`` as the module will read it; what is no number the module refuses."""
+    """``confirm_timeout`` as the module will read it; what is no number, and what is too little or too much, the module refuses."""
     try:
-        return int(value if value is not None else 60)
-    except (TypeError, ValueError):
+        return max(15, min(3600, int(value if value is not None else 60)))
+    except (TypeError, ValueError, OverflowError):
         return 60

@@ -152,7 +152,7 @@ def test_silence_ends_an_execution_in_time_and_leaves_the_task_its_own_limit() -
         signal.signal(signal.SIGALRM, before)
 
 
-@pytest.mark.parametrize(("given", "seconds"), [(None, 60), ("90", 90), (15, 15), ("soon", 60)])
+@pytest.mark.parametrize(("given", "seconds"), [(None, 60), ("90", 90), (15, 15), ("soon", 60), (-600, 15), (10**30, 3600), (float("inf"), 60), ([], 60)])
 def test_time_limit_is_read_as_the_module_reads_it(given: Any, seconds: int) -> None:
     read: Callable[[Any], int] = action._seconds
     assert read(given) == seconds
