@@ -8,6 +8,7 @@ Each node is a transaction of its own, so every node holds one state entirely; i
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Sequence
@@ -44,6 +45,9 @@ OUTCOMES = {
 }
 
 WANTED = {"present": "what the plan says", "absent": "what was there before the first run"}
+
+_SHORT = re.compile(r"(-[hvKkbCDJ]*e)(.*)", re.DOTALL)
+"""``-e`` alone, behind other options in one word (``-vKe``), or with its value behind it."""
 
 OURS = ("fabric_", "nccl_", "ssh_mesh_")
 """How the names of our variables begin; none of them holds a secret."""
@@ -118,13 +122,14 @@ def again(argv: Sequence[str]) -> str:
     while words:
         word = words.pop(0)
         option, equals, value = word.partition("=")
-        if word == "-e" or (not equals and _is_extra(word)):
+        short = _SHORT.fullmatch(word)
+        if (short and not short[2]) or (not equals and _is_extra(word)):
             told += [word, *(_told(each) for each in words[:1])]
             del words[:1]
         elif _is_extra(option):
             told.append(f"{option}={_told(value)}")
-        elif word.startswith("-e"):
-            told.append(f"-e{_told(word[2:])}")
+        elif short:
+            told.append(f"{short[1]}{_told(short[2])}")
         else:
             told.append(word)
     return shlex.join(told)
