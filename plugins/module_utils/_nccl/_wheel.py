@@ -9,9 +9,11 @@ import base64
 import csv
 import hashlib
 import io
+import lzma
 import platform
 import re
 import stat
+import struct
 import sys
 import zipfile
 import zlib
@@ -119,7 +121,7 @@ def unpack(wheel: Path, tree: Path, version: str, sha256: str | None = None) -> 
             sums = _sums(archive.read(info.replace("METADATA", "RECORD")).decode())
             for member, target in _members(archive):
                 _extract(archive, member, tree / target, sums.get(member.filename))
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, UnicodeDecodeError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, csv.Error, EOFError, KeyError, ValueError, RuntimeError) as error:
         raise NcclError(message(f"content of {wheel.name}", "a whole wheel", str(error), _AGAIN)) from error
     if not (tree / _LIBRARY).is_file():
         raise NcclError(message(f"content of {wheel.name}", f"nvidia/nccl/{_LIBRARY}", "no such file", _AGAIN))
