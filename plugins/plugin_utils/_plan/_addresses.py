@@ -13,7 +13,7 @@ from __future__ import annotations
 import ipaddress
 from typing import Any, NamedTuple
 
-from ._notes import Notes, listed
+from ._notes import Notes, listed, shown
 from ._request import Node, Request, Switch
 
 RAILS = (0, 1)
@@ -130,7 +130,7 @@ def refuse_moves(request: Request, nodes: dict[str, Any], notes: Notes) -> None:
             fix = f"Set fabric_node_id: {old_id} on {name} (and an id on every other node) to keep it, or fabric_renumber: true to move it."
         else:
             fix = "Restore fabric_supernet, fabric_rail_prefix and the order of fabric_cables to keep it, or set fabric_renumber: true to move it."
-        notes.refuse(f"{name} {moved[0]} rail {moved[1]}", f"{old[moved]} as in the stored plan", new[moved], fix)
+        notes.refuse(f"{name} {moved[0]} rail {moved[1]}", f"{shown(old[moved])} as in the stored plan", new[moved], fix)
 
 
 def _at(value: Any, *path: str) -> Any:
