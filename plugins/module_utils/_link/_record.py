@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 from typing import TypedDict
@@ -14,6 +15,8 @@ from ansible_collections.gb10.cluster.plugins.module_utils._connectx import _nam
 from ansible_collections.gb10.cluster.plugins.module_utils._link._arming import load
 from ansible_collections.gb10.cluster.plugins.module_utils._link._desired import KEYFILES
 from ansible_collections.gb10.cluster.plugins.module_utils._link._live import State
+from ansible_collections.gb10.cluster.plugins.module_utils._message import message
+from ansible_collections.gb10.cluster.plugins.module_utils._records import Damaged
 from ansible_collections.gb10.cluster.plugins.module_utils._rollback import DEFAULT_MTU, Machine
 
 FOLDER = "/var/lib/gb10/link"
@@ -37,7 +40,14 @@ class Record(TypedDict):
 
 def read(machine: Machine) -> Record:
     """The record, empty before the first run; raises ``_records.Damaged``."""
-    return load(machine, FILE, Record) or {"interfaces": {}, "moved": []}
+    record = load(machine, FILE, Record) or {"interfaces": {}, "moved": []}
+    for name, state in record["interfaces"].items():
+        for cidr in [*state["addresses"], *state["dynamic"]] if state else []:
+            try:
+                ipaddress.ip_interface(cidr)
+            except ValueError:
+                raise Damaged(message(FILE, f"addresses of {name}", repr(cidr), "Put the links right by hand, then remove that file.")) from None
+    return record
 
 
 def text(record: Record) -> bytes:

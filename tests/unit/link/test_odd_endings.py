@@ -1,13 +1,15 @@
 # Copyright (c) gb10.cluster contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A rollback that the system does not let end is said to be on its way, never that nothing was changed."""
+"""A rollback that the system does not let end, and a record that somebody edited: what is said is what is true."""
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from ansible_collections.gb10.cluster.plugins.module_utils._link import _run
+from ansible_collections.gb10.cluster.plugins.module_utils._link import _arming, _record, _run
 from ansible_collections.gb10.cluster.plugins.module_utils._rollback import Meta
 
 from link_facts import connectx, options, slice_of
@@ -62,3 +64,18 @@ def test_an_unfinished_rollback_of_an_earlier_run_that_still_can_not_end() -> No
     assert stuck(machine) == TEXT
     machine.full = False
     assert _run.run(machine, options(ports=slice_of("p0")), False, lambda _interfaces: connectx())["rollback"]["state"] == "armed"
+
+
+@pytest.mark.parametrize("state", ["present", "absent"])
+def test_an_address_in_the_record_that_is_none_is_refused_and_nothing_touched(state: str) -> None:
+    machine = FakeMachine()
+    _run.run(machine, options(ports=slice_of("p0")), False, lambda _interfaces: connectx())
+    assert _arming.confirm(machine, "run-1")
+    record = json.loads(machine.files[_record.FILE][0])
+    record["interfaces"]["enp1s0f0np0"]["addresses"] = ["10.0.0.1/24", "spark-1"]
+    machine.put(_record.FILE, json.dumps(record))
+    before = machine.state()
+    with pytest.raises(_run.Refused) as refused:
+        _run.run(machine, options(state, slice_of("p0")), False, lambda _interfaces: connectx())
+    text = f"{_record.FILE} - expected addresses of enp1s0f0np0, found 'spark-1'. Put the links right by hand, then remove that file."
+    assert (refused.value.texts, machine.state()) == ([text], before)
