@@ -25,6 +25,7 @@ from ._session import ConnectionLost, Session, SwitchError
 _Driver: Any = object
 try:
     from netmiko.mikrotik import MikrotikRouterOsSSH
+    from paramiko import PKey
 
     _Driver = MikrotikRouterOsSSH
     HAS_NETMIKO = True
@@ -148,6 +149,11 @@ def login_error(error: Exception, access: Access, name: str) -> SwitchError:
     """Say why a login failed, by the kind of the exception and, where there is no kind, by paramiko's words."""
     text = " ".join(str(error).split())
     known_hosts = access.known_hosts_file or "~/.ssh/known_hosts"
+    unusable = _unusable(access) if type(error).__name__ in ("NetmikoAuthenticationException", "ValueError") else None
+    if unusable:
+        return SwitchError(message(
+            f"{name}: private key {access.private_key_file}", "a key without a passphrase", unusable,
+            "Correct private_key_file. A key with a passphrase belongs into the SSH agent, which is asked where neither key nor password is given."))
     if type(error).__name__ == "NetmikoAuthenticationException":
         return SwitchError(message(
             f"{name}: login as {access.username}", "accepted", "refused",
@@ -164,3 +170,18 @@ def login_error(error: Exception, access: Access, name: str) -> SwitchError:
         return SwitchError(message(
             f"{name}: login", f"a prompt within {access.timeout} s", text[:200], "Check address, port and path to the switch."))
     return SwitchError(message(f"{name}: login", "a prompt", f"{type(error).__name__}: {text[:200]}", "Check address, port and key file."))
+
+
+def _unusable(access: Access) -> str | None:
+    """Why the private key can not be used, of which paramiko only says that authentication failed; None where it can, where there is none, and
+    with a password, which may be its passphrase."""
+    if not access.private_key_file or access.password or not HAS_NETMIKO:
+        return None
+    try:
+        PKey.from_path(access.private_key_file)
+    except OSError as error:
+        return error.strerror or "a file that can not be read"
+    except Exception as error:
+        is_locked = any(word in str(error).lower() for word in ("encrypt", "password", "passphrase"))
+        return "one with a passphrase" if is_locked else "something else"
+    return None

@@ -10,6 +10,9 @@ import pytest
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._argspec import Access
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._command import Command
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._login import connect
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._session import SwitchError
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ed25519
 from switch.console import Scenario
 from switch.hardware import build
 from switch.server import Server
@@ -64,3 +67,30 @@ def test_a_character_in_two_pieces_is_one(lab, scenario):
     rows = session.rows("/interface/ethernet")
     assert [row["comment"] for row in rows[:4]] == [comment] * 4
     session.close()
+
+
+@pytest.mark.parametrize(("kind", "found"), [
+    ("locked", "one with a passphrase"), ("locked openssh", "one with a passphrase"), ("garbage", "something else"),
+    ("missing", "No such file or directory"), ("folder", "Is a directory")])
+def test_a_private_key_that_can_not_be_used_is_named_and_not_the_user(lab, tmp_path, kind, found):
+    _server, access = lab()
+    key = tmp_path / "key"
+    if kind == "locked":
+        paramiko.RSAKey.generate(2048).write_private_key_file(str(key), "passphrase")
+    elif kind == "locked openssh":
+        encryption = serialization.BestAvailableEncryption(b"passphrase")
+        key.write_bytes(ed25519.Ed25519PrivateKey.generate().private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, encryption))
+    elif kind == "garbage":
+        key.write_text("no key\n")
+    elif kind == "folder":
+        key.mkdir()
+    with pytest.raises(SwitchError, match=rf"private key {key} - expected a key without a passphrase, found {found}\. Correct private_key_file\."):
+        connect(access._replace(password=None, private_key_file=str(key)))
+
+
+def test_a_good_key_that_the_switch_does_not_know_is_refused_by_the_switch(lab, tmp_path):
+    _server, access = lab()
+    paramiko.RSAKey.generate(2048).write_private_key_file(str(tmp_path / "key"))
+    with pytest.raises(SwitchError, match="login as admin - expected accepted, found refused"):
+        connect(access._replace(password=None, private_key_file=str(tmp_path / "key")))
