@@ -23,6 +23,8 @@ FIRST_RUN = 120
 """Seconds for the first execution beside its own time limit: reading the machine, waiting for another run, arming, reading back."""
 LOGIN = 30
 """Seconds for one attempt to log in and confirm: the connection itself has no limit once it stands and the network goes away."""
+LONGEST = 3600
+"""Seconds that the module accepts as ``confirm_timeout`` at most."""
 COMING_BACK = 45
 """Seconds after the deadline in which the rollback brings the machine back, at most."""
 STRANGE = 3
@@ -85,7 +87,7 @@ class ActionModule(ActionBase):
         if self._task.check_mode or rollback and rollback["state"] != "armed":
             return {**result, **first}
         # without a rollback in it the answer is not the module's own: it may have been killed after it had armed one
-        second = self._confirm(rollback or {"id": arguments["run_id"], "seconds_left": timeout}, task_vars)
+        second = self._confirm(*_remaining(rollback or {"id": arguments["run_id"], "seconds_left": timeout}, timeout), task_vars)
         if second and second["rollback"]["state"] == "confirmed":
             return {**result, **(first if rollback else second), "rollback": second["rollback"]}
         if second and second["rollback"]["state"] != "none":
@@ -93,6 +95,10 @@ class ActionModule(ActionBase):
         if first and not rollback:
             # nothing is armed, if the node could be asked
             return {**result, **first, **({"rollback": second["rollback"]} if second else {})}
+        if second and rollback:
+            # a rollback that fires leaves an outcome; only another run takes one away without
+            fix = "What that run left is in force: wait for it to end, then run again."
+            return {**result, "failed": True, "msg": message("rollback", "armed until this run confirms it", "one that another run took away", fix)}
         if second:
             text = message("connection", "one that lasts until the change has begun", f"it lost ({lost})", "Nothing was changed; run it again.")
             return {**result, "failed": True, "msg": text, "rollback": second["rollback"]}
@@ -104,10 +110,10 @@ class ActionModule(ActionBase):
         retried = self._connection.transport == "ssh" and int(self._connection.get_option("reconnection_retries"))
         return not retried and bool(_NO_LOGIN.search(str(error)))
 
-    def _confirm(self, rollback: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any] | None:
+    def _confirm(self, run_id: str, seconds_left: float, task_vars: dict[str, Any] | None) -> dict[str, Any] | None:
         """Log in anew until the module there answers: that it confirmed, or what happened instead. None when it does not answer for good."""
-        arguments = {"state": "confirmed", "run_id": rollback["id"]}
-        end = time.monotonic() + rollback["seconds_left"] + COMING_BACK
+        arguments = {"state": "confirmed", "run_id": run_id}
+        end = time.monotonic() + seconds_left + COMING_BACK
         strange = 0
         while time.monotonic() < end and strange < STRANGE:
             try:
@@ -123,9 +129,15 @@ class ActionModule(ActionBase):
         return None
 
 
+def _remaining(rollback: dict[str, Any], timeout: int) -> tuple[str, float]:
+    """Whose rollback is to be confirmed, and in how many seconds it fires. The machine's clock may have been set since it was armed,
+    and then it says hours, or less than nothing: one of this run has its ``timeout`` at most, one of an earlier run what it was allowed."""
+    return rollback["id"], max(0.0, min(rollback["seconds_left"], LONGEST if rollback.get("adopted") else timeout))
+
+
 def _seconds(value: Any) -> int:
     """``confirm_timeout`` as the module will read it; what is no number, and what is too little or too much, the module refuses."""
     try:
-        return max(15, min(3600, int(value if value is not None else 60)))
+        return max(15, min(LONGEST, int(value if value is not None else 60)))
     except (TypeError, ValueError, OverflowError):
         return 60

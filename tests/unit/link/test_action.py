@@ -21,11 +21,19 @@ RESTORED = {"failed": True, "msg": "the old state", "rollback": {"id": "run", "s
 NONE = {"changed": False, "rollback": {"id": "run", "state": "none"}}
 KILLED = {"failed": True, "msg": "Module result deserialization failed.", "rc": 137}
 LOST = AnsibleConnectionFailure("Connection to spark-1 closed by remote host.")
+TAKEN = (
+    "rollback - expected armed until this run confirms it, found one that another run took away. "
+    "What that run left is in force: wait for it to end, then run again."
+)
 UNTOUCHED = (
     "connection - expected one that lasts until the change has begun, found it lost (Connection to spark-1 closed by remote host.). "
     "Nothing was changed; run it again."
 )
 REFUSED = AnsibleConnectionFailure("ssh: connect to host spark-1 port 22: Connection refused")
+
+
+def _left(seconds: float, **more: Any) -> dict[str, Any]:
+    return {**ARMED, "rollback": {"id": "run", "state": "armed", "seconds_left": seconds, **more}}
 
 
 class Answers(action.ActionModule):
@@ -74,13 +82,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
         ([LOST, LOST, RESTORED], RESTORED),
         ([KILLED, RESTORED], RESTORED),
         ([KILLED, NONE], {**KILLED, "rollback": NONE["rollback"]}),
+        ([ARMED, NONE], {"failed": True, "msg": TAKEN}),
         ([LOST, NONE], {"failed": True, "msg": UNTOUCHED, "rollback": NONE["rollback"]}),
         ([action._Silence(), RESTORED], RESTORED),
     ],
     ids=[
         "new login confirms", "network comes back in time", "network comes back too late", "connection lost in the middle, change was made",
-        "connection lost in the middle, change was undone", "module killed", "module failed before it armed", "lost before it armed",
-        "no answer, rollback fired",
+        "connection lost in the middle, change was undone", "module killed", "module failed before it armed", "another run confirmed or undid it",
+        "lost before it armed", "no answer, rollback fired",
     ],
 )  # fmt: skip
 def test_change_is_confirmed_over_a_new_connection_or_told_as_undone(clock: Clock, answers: list[Any], expected: dict[str, Any]) -> None:
@@ -112,14 +121,21 @@ def test_one_execution_is_enough_when_nothing_is_armed(clock: Clock, answer: dic
         ([REFUSED], False, 0.0),
         ([AnsibleAuthenticationFailure("Invalid/incorrect password")], False, 0.0),
         ([LOST], True, 0.0),
-        ([LOST], False, 15.0 + action.COMING_BACK),
+        ([LOST], False, 60.0 + action.COMING_BACK),
         ([ARMED, LOST], False, 58.0 + action.COMING_BACK),
+        ([_left(7200.0), LOST], False, 60.0 + action.COMING_BACK),
+        ([_left(-7200.0), LOST], False, action.COMING_BACK),
+        ([_left(300.0, adopted=True), LOST], False, 300.0 + action.COMING_BACK),
+        ([_left(7200.0, adopted=True), LOST], False, action.LONGEST + action.COMING_BACK),
     ],
-    ids=["never there", "not let in", "lost in check mode", "lost for good", "lost for good after arming"],
+    ids=[
+        "never there", "not let in", "lost in check mode", "lost for good", "lost for good after arming", "clock set back", "clock set forward",
+        "armed by an earlier run", "armed by an earlier run, clock set back",
+    ],
 )
 def test_node_that_does_not_answer_is_unreachable_after_a_bounded_wait(clock: Clock, answers: list[Any], check: bool, waits: float) -> None:
     with pytest.raises(AnsibleConnectionFailure):
-        Answers(answers, check, confirm_timeout=15).run()
+        Answers(answers, check, confirm_timeout=60).run()
     assert waits <= clock.now <= waits + action.PAUSE
 
 
