@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
-import json
+import ipaddress
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypedDict
 
 from ansible_collections.gb10.cluster.plugins.module_utils._command import Result
+from ansible_collections.gb10.cluster.plugins.module_utils._connectx._ip import rows
+from ansible_collections.gb10.cluster.plugins.module_utils._message import message
 
 Runner = Callable[[list[str], float], Result]
 """Runs a command with a limit in seconds."""
@@ -74,6 +76,20 @@ class Answer(NamedTuple):
     complaint: str | None
 
 
+def peer_errors(peers: list[dict[str, Any]]) -> list[str]:
+    """What is wrong with the option ``peers``: ping would look a name up, and take what begins with a dash for one of its options."""
+    fix = "Give what the filter gb10.cluster.fabric_peers lists."
+    return [message(f"peer {peer['peer']}", "an IPv4 address", repr(peer["address"]), fix) for peer in peers if not _is_address(peer["address"])]
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.IPv4Address(text)
+    except ValueError:
+        return False
+    return True
+
+
 def paths(ports: dict[str, Any], mtu: int, peers: list[dict[str, Any]], interfaces: dict[str, dict[int, str]]) -> list[Path]:
     """List what is to be pinged: every peer that shares a subnet with one of the planned rails.
 
@@ -108,11 +124,8 @@ def parse(result: Result) -> Answer:
 
 def neighbours(text: str) -> dict[tuple[str, str], str]:
     """Read ``ip -j neigh show``: ``{(address, interface): MAC}``; an entry without a MAC was never answered."""
-    try:
-        rows = json.loads(text or "[]")
-    except ValueError:
-        return {}
-    return {(row["dst"], row["dev"]): row["lladdr"].lower() for row in rows if "lladdr" in row and "dev" in row}
+    complete = [row for row in rows(text) if all(isinstance(row.get(key), str) for key in ("dst", "dev", "lladdr"))]
+    return {(row["dst"], row["dev"]): row["lladdr"].lower() for row in complete}
 
 
 def judged(path: Path, small: Answer, full: Answer, mac: str | None) -> Path:

@@ -132,7 +132,7 @@ def main() -> None:
     """Run the module."""
     module = AnsibleModule(argument_spec={**slice_argument_spec(), **SPEC}, supports_check_mode=True)
     given = module.params
-    wrong = slice_errors(given["ports"], given["interfaces"])
+    wrong = slice_errors(given["ports"], given["interfaces"]) + _ping.peer_errors(given["peers"])
     if wrong:
         module.fail_json(msg="\n".join(wrong))
     if module.check_mode:

@@ -57,6 +57,8 @@ def test_check_mode_sends_nothing_and_says_why(capsys: pytest.CaptureFixture[str
     "given, text",
     [
         ({"interfaces": {"p0": "aerial00"}}, "interfaces.p0 - expected two device names, rail 0 first, found 'aerial00'. Write them as in the plan, "),
+        ({"peers": [{"peer": "b", "subnet": 0, "address": "-f"}]}, "peer b - expected an IPv4 address, found '-f'. Give what the filter gb10.cluster.f"),
+        ({"peers": [{"peer": "b", "subnet": 0, "address": "b.lan"}]}, "peer b - expected an IPv4 address, found 'b.lan'. Give what the filter "),
         ({"interfaces": {"p0": None}}, "interfaces.p0 - expected two device names, rail 0 first, found None. "),
         ({"ports": {"p0": None}}, "p0: rails - expected a list of rails with rail, address, prefix and subnet each, found None. "),
         ({"ports": {"p0": {"rails": [{"rail": 0}]}}}, "p0: rails - expected a list of rails with rail, address, prefix and subnet each, found [{"),

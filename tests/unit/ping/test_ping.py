@@ -61,7 +61,8 @@ def test_neighbours_without_answer_have_no_mac(fixtures: Path) -> None:
     assert _ping.neighbours((fixtures / "ping" / "ip-neigh.json").read_text(encoding="utf-8")) == NEIGHBOUR
 
 
-@pytest.mark.parametrize("text", ["", "not json", "[]", '[{"dst": "10.77.0.2", "lladdr": "4e:35:35:92:b8:95"}]'])
+@pytest.mark.parametrize("text", ["", "not json", "[]", '[{"dst": "10.77.0.2", "lladdr": "4e:35:35:92:b8:95"}]',
+                                  "null", "[1, null]", '[{"lladdr": "4e:35", "dev": "a"}]', '[{"dst": "1", "lladdr": null, "dev": "a"}]'])  # fmt: skip
 def test_neighbour_tables_that_say_nothing(text: str) -> None:
     assert _ping.neighbours(text) == {}
 
