@@ -86,3 +86,17 @@ def test_legs_that_were_not_looked_at_are_named(first, end, expected):
 @pytest.mark.parametrize(("switches", "seconds"), [({}, 3), ({"crs812": {}}, 15)], ids=["cables", "switches"])
 def test_behind_a_switch_neighbours_are_listened_for_longer(switches, seconds):
     assert value("fabric_neighbors", "fabric_neighbors_listen", {"fabric_plan": {"switches": switches}}) == seconds
+
+
+PAGES = {
+    "none yet": ("folder", "", "seen\n", True),
+    "the same": ("folder", "seen\n", "seen\n", False),
+    "another": ("folder", "before\n", "seen\n", True),
+    "nowhere to write it": ("", "", "seen\n", False),
+}
+
+
+@pytest.mark.parametrize(("folder", "stored", "page", "expected"), PAGES.values(), ids=PAGES)
+def test_what_was_seen_is_written_when_it_is_another_page(folder, stored, page, expected):
+    given = {"fabric_neighbors_output_dir": folder, "_fabric_neighbors_stored": stored, "__fabric_neighbors_answer": {"page": page}}
+    assert value("fabric_neighbors", "_fabric_neighbors_page_is_new", given) is expected
