@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import os
 import pwd
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -43,18 +45,28 @@ def sources(root: Path, people: Iterable[Path]) -> list[Source]:
     found = []
     for base, table in [(root, _SYSTEM), *((home, _HOME) for home in people)]:
         for pattern, syntax, wins in table:
-            for file in sorted(base.glob(pattern)):
+            for file in _matching(base, pattern):
                 text = _read(file)
                 if text is not None:
                     found.append(Source(str(file), text, syntax, wins))
     return found
 
 
-def _read(file: Path) -> str | None:
-    """The text of a plain file of sane size."""
+def _matching(base: Path, pattern: str) -> list[Path]:
+    """The files of a folder; none of one that can not be looked into, as a home on a server that is away."""
     try:
-        if not file.is_file() or file.stat().st_size > _MOST_BYTES:
+        return sorted(base.glob(pattern))
+    except OSError:
+        return []
+
+
+def _read(file: Path) -> str | None:
+    """The text of a plain file of sane size. Homes are not ours: a link there may lead to what root would wait for for ever, as /proc/kmsg."""
+    try:
+        if not file.is_file():
             return None
-        return file.read_text("utf-8", "replace")
+        with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY), "rb") as stream:
+            content = stream.read(_MOST_BYTES + 1) if stat.S_ISREG(os.fstat(stream.fileno()).st_mode) else None
     except OSError:
         return None
+    return None if content is None or len(content) > _MOST_BYTES else content.decode("utf-8", "replace")

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -273,6 +274,28 @@ def test_every_place_is_looked_at_and_told_with_what_to_do(tmp_path: Path) -> No
         f"{home}/.profile line 1: NCCL_NET_PLUGIN - expected none, found f. {wins}",
         f"{home}/.bashrc line 1: NCCL_NET_PLUGIN - expected none, found e. {wins}",
     ]
+
+
+def test_nobody_waits_for_what_is_no_text_or_for_a_home_that_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, away = tmp_path / "home", tmp_path / "away"
+    home.mkdir()
+    (home / ".zshrc").symlink_to("/proc/kmsg")
+    (home / ".profile").write_text("x" * (_places._MOST_BYTES + 1))
+    (home / ".bashrc").write_text("export NCCL_NET_PLUGIN=e\n")
+    look = Path.glob
+
+    def glob(folder: Path, pattern: str) -> Any:
+        if folder == away:
+            raise OSError(116, "Stale file handle", str(folder))
+        return look(folder, pattern)
+
+    monkeypatch.setattr(Path, "glob", glob)
+    signal.alarm(10)
+    try:
+        found = [source.file for source in _places.sources(tmp_path, [away, home])]
+    finally:
+        signal.alarm(0)
+    assert [file for file in found if not file.endswith(".zshrc")] == [f"{home}/.bashrc"]
 
 
 def test_homes_are_those_of_root_and_of_people(monkeypatch: pytest.MonkeyPatch) -> None:
