@@ -55,8 +55,11 @@ def _put(file: Path, text: str, mode: int, owner: tuple[int, int] | None) -> Non
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(name, file)
-    except BaseException:
+    except BaseException as error:
         os.unlink(name)
+        if isinstance(error, OSError):
+            # a full disk does not say which file
+            error.filename = error.filename or str(file)
         raise
 
 

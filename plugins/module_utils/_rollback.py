@@ -125,8 +125,10 @@ class Machine:
                 if meta.mtime_ns:
                     os.utime(temporary, ns=(meta.mtime_ns, meta.mtime_ns))
             os.rename(temporary, path)
-        except OSError:
+        except OSError as error:
             self.remove(temporary)
+            # a full disk does not say which file
+            error.filename = error.filename or path
             raise
 
     def wall(self, folder: str) -> tuple[str, str] | None:

@@ -5,10 +5,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from ansible_collections.gb10.cluster.plugins.module_utils import _files
 from ansible_collections.gb10.cluster.plugins.module_utils._rollback import Machine, Meta
 
 
@@ -18,6 +22,25 @@ def test_a_file_that_can_not_be_written_leaves_nothing_beside_it(tmp_path: Path)
     with pytest.raises(OSError, match="directory"):
         Machine().write(str(target), b"ours", Meta(0o644, 0, 0, 0, None))
     assert [path.name for path in tmp_path.iterdir()] == [target.name]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda path: Machine().write(str(path), b"ours", Meta(0o644, 0, 0, 0, None)),
+        lambda path: _files.write(path, "ours", ExitStack()),
+    ],
+    ids=["under a rollback", "on an undo stack"],
+)
+def test_a_full_disk_is_told_with_the_file_that_does_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], None]) -> None:
+    def full(_number: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(os, "fchown", lambda *_args: None)
+    with pytest.raises(OSError, match=f"No space left on device: '{tmp_path}/60-gb10-fabric.conf'"):
+        write(tmp_path / "60-gb10-fabric.conf")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_in_the_place_of_a_file_is_an_error_and_not_an_empty_file(tmp_path: Path) -> None:
