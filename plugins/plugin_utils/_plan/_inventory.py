@@ -135,7 +135,7 @@ def _previous(notes: Notes, run: dict[str, Any]) -> Any:
         return {}
     try:
         stored = json.loads(run["stored"])
-    except ValueError:
+    except (ValueError, RecursionError):
         stored = None
     if not isinstance(stored, dict) or not isinstance(stored.get("nodes"), dict):
         fix = "Restore the file; or remove it, which gives up the protection of the addresses in use."

@@ -162,6 +162,8 @@ REFUSED = [
         NO_PLAN]),
     ("a stored plan that is no JSON", PAIR, {"stored": "<<<<"}, [
         NO_PLAN]),
+    ("a stored plan without an end", PAIR, {"stored": "[" * 100_000}, [
+        NO_PLAN]),
     ("switches that are neither on nor off", PAIR, {"renumber": "perhaps", "strict": []}, [
         "fabric_renumber - expected true or false, found perhaps. Leave it out for false.",
         "fabric_plan_strict - expected true or false, found a list. Leave it out for false."]),
