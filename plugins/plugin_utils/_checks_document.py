@@ -13,7 +13,8 @@ no more, has only ``{name, absent}``, the reason.
 * a rail: ``{label, port, rail, planned: {address, cidr, mtu, speed_mbps, configuration}, present, configured}`` and all facts of that rail;
   it is configured when it has our configuration or its planned address;
 * a route: ``{label, destination, interface, clash, wider}``, texts that say how it lies to the rail subnets, or null;
-* a path: what ``connectx_ping`` returns, with a label, ``link`` (whether the node's own rail is configured and has one) and ``expected_mac`` (of the peer's rail).
+* a path: what ``connectx_ping`` returns, with a label, ``link`` (whether the node's own rail is configured and has one) and ``expected_mac``
+  (of the peer's rail).
 """
 
 from __future__ import annotations
