@@ -238,10 +238,10 @@ def test_the_guard_knows_a_limit_that_leaves_nobody(hosts: list[str], needed: li
 
 
 @pytest.mark.parametrize("name", ["discover", "ssh_mesh", "validate"])
-def test_a_playbook_without_work_for_switches_needs_a_node(name: str) -> None:
+def test_a_playbook_that_changes_no_switch_needs_a_node(name: str) -> None:
     playbook = yaml.safe_load((Path(__file__).resolve().parents[3] / "playbooks" / f"{name}.yml").read_text())
     assert playbook[0]["vars"] == {"fabric_expected_groups": ["gb10_nodes"]}
-    assert {play["hosts"] for play in playbook[1:]} == {"gb10_nodes"}
+    assert {play["hosts"] for play in playbook[1:] if "hosts" in play} == {"gb10_nodes"}
 
 
 def test_every_refusal_of_an_inventory_is_in_these_tables(tmp_path: Path) -> None:
