@@ -79,10 +79,13 @@ def hear(
             me = (node, name)
             carrier = me in joined or state.get(me) == "link"
             rails = [
-                {"rail": rail, "interface": interface, "mac": mac(me, rail), "up": state.get(me) != "down", "carrier": carrier and (me, rail) not in lost, "raised": False}
+                {
+                    "rail": rail, "interface": interface, "mac": mac(me, rail), "up": state.get(me) != "down",
+                    "carrier": carrier and (me, rail) not in lost, "raised": False,
+                }
                 for rail, interface in enumerate(INTERFACES[name])
                 if state.get(me) != "missing"
-            ]
+            ]  # fmt: skip
             ears = [rail["rail"] for rail in rails if rail["carrier"] and rail["up"]]
             neighbors.append(
                 {
