@@ -154,7 +154,7 @@ def collect(session: Session, params: dict) -> tuple[dict, list[str]]:
     reader, gather, wanted = Reader(session), params["gather"], params["wanted"]
     device = reader.device()
     ports = reader.ports(links="link" in gather, roles="rstp" in gather, hosts="hosts" in gather)
-    holder = _safe_mode.state(session) if "safe_mode" in gather else _safe_mode.SafeMode(False, False, "nobody")
+    holder = _safe_mode.of(reader.record(_safe_mode.MENU) if "safe_mode" in gather else {})
     facts = {
         "identity": reader.record("/system/identity").get("name"),
         "device": _facts.identity(device),

@@ -17,6 +17,9 @@ from ._rows import Row, flag
 from ._session import Session, SwitchError
 
 
+MENU = "/safe-mode"
+
+
 class SafeMode(NamedTuple):
     """``enabled``: somebody holds it; ``current``: this very session does; ``holder``: the user and where from, or ``nobody``."""
 
@@ -26,9 +29,16 @@ class SafeMode(NamedTuple):
 
 
 def state(session: Session) -> SafeMode:
-    """Who holds safe mode."""
-    rows = session.rows("/safe-mode", singleton=True)
-    row: Row = rows[0] if rows else {}
+    """Who holds safe mode. Raises :class:`SwitchError` when the switch does not tell, which is not the same as nobody."""
+    rows = session.rows(MENU, singleton=True)
+    if not any({"enabled", "current"} <= row.keys() for row in rows):
+        raise SwitchError(message(
+            f"{session.name}: safe mode", "told by /safe-mode/print", "nothing", "Check the RouterOS version and the rights of the user."))
+    return of(rows[0])
+
+
+def of(row: Row) -> SafeMode:
+    """What the record of the menu says; an empty one says nobody."""
     holder = " from ".join(str(row[key]) for key in ("user", "owner") if row.get(key)) or "nobody"
     return SafeMode(bool(flag(row.get("enabled"))), bool(flag(row.get("current"))), holder)
 

@@ -13,7 +13,7 @@ from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _tra
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._argspec import care_of
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._command import Command, Group
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._device import device, refusals
-from ansible_collections.gb10.cluster.plugins.module_utils._routeros._session import ConnectionLost, SwitchError
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros._session import ConnectionLost, Session, SwitchError
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._transaction import unsendable
 from ansible_collections.gb10.cluster.plugins.modules import mikrotik_breakout, mikrotik_bridge, mikrotik_info, mikrotik_roce
 from simulated import Bench
@@ -208,3 +208,27 @@ def test_a_package_that_could_be_installed_is_none_that_is():
     rows = [{"name": "routeros", "version": "7.23.7"}, {"name": "switch-marvell", "version": "7.23.7", "available": True}]
     found = device({"version": "7.23.7 (long-term)"}, {}, [{"type": "Marvell-98DX7335"}], rows)
     assert found.packages == {"routeros": "7.23.7"} and "package switch-marvell" in refusals("sw", found)[0]
+
+
+def test_a_switch_without_safe_mode_is_described_all_the_same_and_never_changed(run, monkeypatch):
+    bench = Bench()
+    seen = Session.rows
+
+    def rows(self, menu, singleton=False):
+        if menu == "/safe-mode":
+            raise SwitchError("sw: /safe-mode print as-value - expected readable rows, found 'syntax error'. Check the RouterOS version.")
+        return seen(self, menu, singleton)
+
+    monkeypatch.setattr(Session, "rows", rows)
+    told = run(mikrotik_info, bench)
+    assert told["mikrotik"]["safe_mode"] == {"enabled": False, "holder": "nobody"} and "/safe-mode" in told["mikrotik"]["missing"]
+    assert "/safe-mode print" in run(mikrotik_bridge, bench, **FABRIC)["msg"] and bench.machine.counts["writes"] == 0
+
+
+def test_a_switch_that_does_not_tell_who_holds_safe_mode_is_not_taken_for_free(run, monkeypatch):
+    bench = Bench()
+    seen = Session.rows
+    monkeypatch.setattr(Session, "rows", lambda self, menu, singleton=False: [] if menu == "/safe-mode" else seen(self, menu, singleton))
+    assert run(mikrotik_bridge, bench, **FABRIC)["msg"] == (
+        "sw: safe mode - expected told by /safe-mode/print, found nothing. Check the RouterOS version and the rights of the user.")
+    assert bench.machine.counts["writes"] == 0
