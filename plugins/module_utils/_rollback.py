@@ -182,6 +182,10 @@ class Machine:
         """Seconds since the epoch."""
         return time.time()
 
+    def ticks(self) -> float:
+        """Seconds that pass evenly while the machine's clock is set."""
+        return time.monotonic()
+
     def sleep(self, seconds: float) -> None:
         """Wait."""
         time.sleep(seconds)
@@ -274,8 +278,8 @@ def put_back(machine: Machine, live: dict[str, Any]) -> list[str]:
         problems += [f"{' '.join(argv)}: {done.err.strip() or done.rc}" for argv, done in handed if done.rc != 0 and "connection" not in argv]
         if state["owner"] and all(done.rc == 0 for _argv, done in handed):
             owned.append(name)
-    until = machine.now() + SETTLE
-    while machine.now() < until and any(set(old[name]["addresses"]) - set(present[name]["addresses"]) for name in owned):
+    until = machine.ticks() + SETTLE
+    while machine.ticks() < until and any(set(old[name]["addresses"]) - set(present[name]["addresses"]) for name in owned):
         machine.sleep(0.2)
         present = {**present, **addresses(machine)}
     for _round in range(ROUNDS):

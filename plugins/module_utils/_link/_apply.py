@@ -62,7 +62,7 @@ def _still_ours(machine: Machine, run_id: str) -> None:
 
 def read_back(machine: Machine, change: Change, run_id: str) -> None:
     """Wait until every rail shows what was asked for; raises with what does not."""
-    until = machine.now() + READ_BACK
+    until = machine.ticks() + READ_BACK
     while True:
         _still_ours(machine, run_id)
         states = _live.capture(machine, [rail.interface for rail in change.rails])
@@ -70,7 +70,7 @@ def read_back(machine: Machine, change: Change, run_id: str) -> None:
         if not wrong:
             change.states.update(states)
             return
-        if machine.now() >= until:
+        if machine.ticks() >= until:
             raise RuntimeError("; ".join(wrong))
         machine.sleep(0.2)
 

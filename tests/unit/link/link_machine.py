@@ -67,7 +67,7 @@ class FakeMachine(Machine):
         self.timer = False
         self.unit = ""
         self.serving: set[str] = set()
-        self.clock = 1_000_000.0
+        self.clock, self.behind = 1_000_000.0, 0.0
         self.steps: list[str] = []
         self.fail_at, self.mode = 0, "error"
         self.kept: list[FakeMachine] | None = None
@@ -204,6 +204,9 @@ class FakeMachine(Machine):
         pass
 
     def now(self) -> float:
+        return self.clock - self.behind
+
+    def ticks(self) -> float:
         return self.clock
 
     def sleep(self, seconds: float) -> None:

@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from ansible_collections.gb10.cluster.plugins.module_utils import _rollback
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx import _names
-from ansible_collections.gb10.cluster.plugins.module_utils._link import _arming, _run
+from ansible_collections.gb10.cluster.plugins.module_utils._link import _arming, _live, _run
 from link_cases import comparable, confirm, done, gone, run_steps
 from link_facts import connectx, options, slice_of
-from link_machine import FakeMachine, Killed
+from link_machine import RAILS, FakeMachine, Killed
 
 
 def test_rollback_that_fired_during_the_run_is_noticed_before_it_reports() -> None:
@@ -31,6 +32,36 @@ def test_rollback_that_fired_during_the_run_is_noticed_before_it_reports() -> No
     with pytest.raises(_run.Failed, match="Reason: the rollback fired in the middle of the change."):
         _run.run(machine, options(), False, lambda _interfaces: connectx())
     assert machine.state() == before
+
+
+class SetBack(FakeMachine):
+    """Its clock goes back by an hour whenever somebody waits, and its networkd does nothing."""
+
+    def sleep(self, seconds: float) -> None:
+        self.behind += 3600
+        super().sleep(seconds)
+        if self.clock > 1_000_600:
+            raise Killed
+
+    def run(self, argv: Sequence[str], timeout: float = 30.0) -> _rollback.Result:
+        return _rollback.Result(0, "", "") if argv[0] == "networkctl" and argv[1] != "list" else super().run(argv, timeout)
+
+
+def test_a_clock_that_is_set_back_makes_nobody_wait_for_what_does_not_come() -> None:
+    machine = SetBack()
+    before = machine.state()["links"]
+    with pytest.raises(_run.Failed, match="the old state, put back by the rollback"):
+        _run.run(machine, options(), False, lambda _interfaces: connectx())
+    assert machine.state()["links"] == before
+
+
+def test_a_clock_that_is_set_back_makes_no_rollback_wait_for_an_owner() -> None:
+    machine = FakeMachine()
+    done("p0")(machine)
+    live = _live.capture(machine, [RAILS[0]])
+    late = SetBack()
+    assert _rollback.put_back(late, live) == []
+    assert late.links[RAILS[0]]["addresses"] == machine.links[RAILS[0]]["addresses"] != []
 
 
 def test_unconfirmed_change_of_an_earlier_run_is_adopted_when_it_is_what_is_asked_for() -> None:
