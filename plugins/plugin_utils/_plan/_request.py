@@ -188,7 +188,7 @@ def _switch(notes: Notes, name: str, data: dict[str, Any]) -> Switch:
         bridge=_read.text(
             notes, f"{name}: fabric_switch_bridge", data.get("bridge"), "the name of a bridge", "Leave it out to adopt the one there is."
         ),
-        vlan=_read.integer(notes, f"{name}: fabric_switch_vlan", data.get("vlan"), 1, 4094, "Leave it out for a fabric without VLAN."),
+        vlan=_read.integer(notes, f"{name}: fabric_switch_vlan", data.get("vlan"), 2, 4094, "Leave it out for a fabric without VLAN."),
         address=_address(data.get("address")),
     )
 
