@@ -68,7 +68,9 @@ def collect(interfaces: dict[str, list[str]], machine: Machine | None = None) ->
     problems += more
     holders = _holders(management["interface"], sources)
     backend = _sources.backend(machine.which("netplan") is not None, answers["networkctl"], answers["nmcli"], renderer, holders)
-    if backend is None:
+    hanging = _sources.hanging(answers["networkctl"], answers["nmcli"])
+    problems += hanging
+    if backend is None and not hanging:
         problems.append(message("network backend", "netplan or a running NetworkManager", "neither", "Install netplan.io, or start NetworkManager."))
     facts: Connectx = {
         "host": host,

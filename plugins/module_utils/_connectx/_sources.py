@@ -112,14 +112,24 @@ def _last(keyfile: dict[str, dict[str, list[str]]], section: str, key: str) -> s
     return values[-1] if values else None
 
 
+def hanging(networkctl: Result, nmcli: Result) -> list[str]:
+    """One line for each daemon that is there and does not answer."""
+    asked = {"systemd-networkd": networkctl, "NetworkManager": nmcli}
+    return [message(name, "an answer", result.complaint, f"Restart it: systemctl restart {name}.") for name, result in asked.items() if result.timed_out]
+
+
 def backend(netplan: bool, networkctl: Result, nmcli: Result, renderer: str | None, holders: set[str]) -> str | None:
-    """The backend that a new rail belongs to: ``netplan-networkd``, ``netplan-networkmanager``, ``networkmanager`` or None.
+    """The backend that a new rail belongs to: ``netplan-networkd``, ``netplan-networkmanager``, ``networkmanager`` or None, also when
+    it can not be told because a daemon hangs.
 
     :param netplan: whether the command ``netplan`` is there.
     :param renderer: netplan's global renderer.
     :param holders: ``networkd`` and ``NetworkManager``, as far as they hold the management interface.
     """
     running = {name for name, result in (("networkd", networkctl), ("NetworkManager", nmcli)) if result.ok}
+    if (networkctl.timed_out or nmcli.timed_out) and renderer not in running:
+        # who does not answer now may hold the rails all the same, and comes back
+        return None
     if not netplan:
         return "networkmanager" if "NetworkManager" in running else None
     wishes = [renderer, *(sorted(holders) if len(holders) == 1 else []), "networkd", "NetworkManager"]

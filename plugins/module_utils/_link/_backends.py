@@ -32,7 +32,8 @@ def activate(backend: str, generator: str | None, act: list[str], states: dict[s
         steps += [[["nmcli", "device", "set", name, "managed", "no"]] for name in act if _owner(states, name) == "NetworkManager"]
         steps += [[["networkctl", "reload"]]]
         return steps + ([[["networkctl", "reconfigure", *act]]] if act else [])
-    if any(_owner(states, name) == "networkd" for name in act):
+    # interfaces that are only released too: networkd keeps what it has read, also from a file that is gone
+    if any(_owner(states, name) == "networkd" for name in states):
         steps += [[["networkctl", "reload"]]]
     steps += [[["nmcli", "connection", "reload"]]]
     for name in act:

@@ -77,7 +77,8 @@ def _change_of(machine: Machine, options: Options, connectx: Connectx) -> Change
     """Compute the change; raises :class:`Refused` with everything that forbids it."""
     if options["state"] == "absent":
         change = _change.absent(machine, connectx, options["interrupt_jobs"])
-        refusals = [*_refusals.timeout(options["confirm_timeout"]), *change.refusals]
+        # without one nobody takes away what was rendered, and it would be back with the next start of its daemon
+        refusals = [*(_refusals.backend(connectx) if change.needed else []), *_refusals.timeout(options["confirm_timeout"]), *change.refusals]
     else:
         rails, refusals = _desired.planned_rails(options["ports"], options["mtu"], options["ipv6_link_local"], connectx)
         refusals = [*_refusals.backend(connectx), *_refusals.timeout(options["confirm_timeout"]), *refusals]

@@ -13,7 +13,7 @@ from ansible_collections.gb10.cluster.plugins.module_utils._command import Resul
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx import _sources
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._claims import Definition, Profile, Unit
 
-OK, NO = Result(("x",), 0), Result(("x",), 1, "", "not running")
+OK, NO, HUNG = Result(("x",), 0), Result(("x",), 1, "", "not running"), Result(("x",), None, timed_out=True)
 WIRED = "/run/NetworkManager/system-connections/Wired connection 2.nmconnection"
 RENDERED = "/run/NetworkManager/system-connections/netplan-enP2p1s0f0np0.nmconnection"
 
@@ -131,7 +131,19 @@ def test_without_a_yaml_reader_the_rendered_files_still_tell(node: Any, nmcli: R
         (True, NO, NO, None, set(), None),
         (False, OK, OK, None, set(), "networkmanager"),
         (False, OK, NO, None, set(), None),
+        (True, OK, HUNG, "NetworkManager", set(), None),
+        (True, OK, HUNG, None, {"networkd"}, None),
+        (True, OK, HUNG, "networkd", set(), "netplan-networkd"),
+        (True, HUNG, OK, "NetworkManager", set(), "netplan-networkmanager"),
+        (True, HUNG, OK, None, {"NetworkManager"}, None),
+        (False, OK, HUNG, None, set(), None),
     ],
 )
 def test_backend(netplan: bool, networkd: Result, manager: Result, renderer: str | None, holders: set[str], expected: str | None) -> None:
     assert _sources.backend(netplan, networkd, manager, renderer, holders) == expected
+
+
+def test_a_daemon_that_hangs_is_named_with_its_cure() -> None:
+    cure = "expected an answer, found no answer in time. Restart it: systemctl restart"
+    assert _sources.hanging(HUNG, HUNG) == [f"systemd-networkd - {cure} systemd-networkd.", f"NetworkManager - {cure} NetworkManager."]
+    assert _sources.hanging(OK, NO) == []

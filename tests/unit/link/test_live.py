@@ -117,6 +117,11 @@ def test_rendering_is_renewed_before_the_daemons_are_asked() -> None:
     ]
 
 
+def test_a_daemon_that_held_what_is_released_forgets_it_whoever_has_the_backend_now() -> None:
+    steps = _backends.activate("netplan-networkmanager", None, [], {"a": state(owner="networkd")})
+    assert [" ".join(step[0]) for step in steps] == ["networkctl reload", "nmcli connection reload"]
+
+
 def test_boot_runs_only_what_makes_sense_before_the_daemons() -> None:
     commands = _backends.restore("netplan-networkd", "/usr/libexec/netplan/generate", {"a": state()})
     assert [" ".join(one["argv"]) for one in commands if one["boot"]] == ["/usr/libexec/netplan/generate", "udevadm control --reload"]

@@ -14,7 +14,10 @@ import pytest
 import yaml
 from ansible_collections.gb10.cluster.plugins.module_utils import _netplan
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx import _names
+from ansible_collections.gb10.cluster.plugins.module_utils._link import _run
 from ansible_collections.gb10.cluster.plugins.module_utils._link._rail import Rail
+from link_cases import done
+from link_facts import connectx, options
 from link_machine import FakeMachine
 
 RAILS = [
@@ -216,3 +219,14 @@ def test_file_that_netplan_does_not_accept_is_told_without_the_scratch_folder() 
     machine = FakeMachine()
     machine.put("/etc/netplan/99-broken.yaml", "network: [")
     assert _netplan.render(machine, {})[1] == "/etc/netplan/99-broken.yaml: Error in network definition"
+
+
+def test_absent_needs_the_daemon_that_takes_away_what_was_rendered_unless_there_is_nothing() -> None:
+    machine = FakeMachine()
+    nothing = _run.run(machine, options("absent", {}), False, lambda _interfaces: connectx(None))
+    assert not nothing["changed"]
+    done("p0")(machine)
+    before = machine.state()
+    with pytest.raises(_run.Refused, match="network configuration - expected netplan"):
+        _run.run(machine, options("absent", {}), False, lambda _interfaces: connectx(None))
+    assert machine.state() == before
