@@ -162,7 +162,8 @@ class Machine:
         """Remove a file or a whole folder, if it is there."""
         if os.path.isdir(path) and not os.path.islink(path):
             shutil.rmtree(path)
-        else:
+        elif os.path.lexists(path):
+            # asked first: a read-only place refuses before it says that there is nothing
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
 

@@ -43,6 +43,17 @@ def test_a_full_disk_is_told_with_the_file_that_does_not_fit(tmp_path: Path, mon
     assert not list(tmp_path.iterdir())
 
 
+def test_a_file_that_is_not_there_is_removed_from_a_read_only_place_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_only(path: str) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
+
+    monkeypatch.setattr(os, "unlink", read_only)
+    Machine().remove(f"{tmp_path}/60-gb10-fabric.yaml")
+    (tmp_path / "here").touch()
+    with pytest.raises(OSError, match="Read-only"):
+        Machine().remove(f"{tmp_path}/here")
+
+
 def test_a_folder_in_the_place_of_a_file_is_an_error_and_not_an_empty_file(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         Machine().read(str(tmp_path))
