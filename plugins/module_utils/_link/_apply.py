@@ -25,7 +25,8 @@ def make(machine: Machine, change: Change, run_id: str) -> None:
             machine.write(path, content[0], content[1])
     commands: list[_backends.Step] = [[["modprobe", name]] for name in change.modules]
     if change.act or change.released or change.generate:
-        commands += _backends.activate(change.backend, _netplan.generator(machine) if change.generate else None, change.act, change.states)
+        generator, held = _netplan.generator(machine) if change.generate else None, _live.held_by_networkd(machine)
+        commands += _backends.activate(change.backend, generator, change.act, change.states, held)
     waiting = {name for name, state in change.states.items() if state and not state["carrier"]}
     for alternatives in commands:
         _still_ours(machine, run_id)

@@ -6,6 +6,8 @@ NetworkManager takes the management address away for a second although nothing c
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx import _names
 from ansible_collections.gb10.cluster.plugins.module_utils._link._arming import Command
 from ansible_collections.gb10.cluster.plugins.module_utils._link._live import State
@@ -19,11 +21,11 @@ def profile(backend: str, interface: str) -> str:
     return f"netplan-{interface}" if backend == "netplan-networkmanager" else _names.connection_name(interface)
 
 
-def activate(backend: str, generator: str | None, act: list[str], states: dict[str, State | None]) -> list[Step]:
+def activate(backend: str, generator: str | None, act: list[str], states: dict[str, State | None], held: Set[str]) -> list[Step]:
     """Take our files in for the interfaces ``act``; what is right already does not flap.
 
     :param generator: the program that renews netplan's rendering, None when that is not to be done.
-    :param states: live state of these interfaces and of those that are released, before the change.
+    :param states: live state of these interfaces and of those that are released, before the change. :param held: what networkd configures.
     """
     there = [name for name in sorted(states) if states[name] is not None]
     steps: list[Step] = _regenerate(generator, there) if generator else []
@@ -32,8 +34,8 @@ def activate(backend: str, generator: str | None, act: list[str], states: dict[s
         steps += [[["nmcli", "device", "set", name, "managed", "no"]] for name in act if _owner(states, name) == "NetworkManager"]
         steps += [[["networkctl", "reload"]]]
         return steps + ([[["networkctl", "reconfigure", *act]]] if act else [])
-    # interfaces that are only released too: networkd keeps what it has read, also from a file that is gone
-    if any(_owner(states, name) == "networkd" for name in states):
+    # networkd keeps what it has read, also from a file that is gone, for an interface that is only released, and beside NetworkManager
+    if held & states.keys():
         steps += [[["networkctl", "reload"]]]
     steps += [[["nmcli", "connection", "reload"]]]
     for name in act:

@@ -42,7 +42,7 @@ class State(TypedDict):
 
 def capture(machine: Machine, interfaces: Iterable[str]) -> dict[str, State | None]:
     """Read the live state of ``interfaces``; None for one that is not there."""
-    links, devices, networkd = addresses(machine), _networkmanager(machine), _networkd(machine)
+    links, devices, networkd = addresses(machine), _networkmanager(machine), held_by_networkd(machine)
     routes = [_routes.by_interface(machine.run(["ip", "-j", family, "route", "show", "table", "all"]).out, family) for family in ("-4", "-6")]
     states: dict[str, State | None] = {}
     for name in interfaces:
@@ -74,8 +74,8 @@ def _sysctl(machine: Machine, name: str) -> dict[str, str]:
     return {path: value.decode().strip() for path, value in found.items() if value is not None}
 
 
-def _networkd(machine: Machine) -> set[str]:
-    """Interfaces that networkd configures; empty where it does not run."""
+def held_by_networkd(machine: Machine) -> set[str]:
+    """Interfaces that networkd configures, though NetworkManager may have them too; empty where it does not run."""
     done = machine.run(_sources.NETWORKCTL)
     return _text.managed_by_networkd(done.out) if done.rc == 0 else set()
 

@@ -102,12 +102,12 @@ def test_capture_tells_who_owns_an_interface_and_which_is_not_there() -> None:
     ],
 )  # fmt: skip
 def test_commands_touch_our_interface_alone(backend: str, held: _live.State, commands: list[str]) -> None:
-    steps = _backends.activate(backend, None, ["enp1s0f0np0"], {"enp1s0f0np0": held})
+    steps = _backends.activate(backend, None, ["enp1s0f0np0"], {"enp1s0f0np0": held}, {"enp1s0f0np0"} if held["owner"] == "networkd" else set())
     assert [" ".join(step[0]) for step in steps] == commands
 
 
 def test_rendering_is_renewed_before_the_daemons_are_asked() -> None:
-    steps = _backends.activate("netplan-networkd", "/usr/libexec/netplan/generate", ["a"], {"a": state(), "b": None, "c": state()})
+    steps = _backends.activate("netplan-networkd", "/usr/libexec/netplan/generate", ["a"], {"a": state(), "b": None, "c": state()}, {"a"})
     assert [" ".join(step[0]) for step in steps] == [
         "/usr/libexec/netplan/generate",
         "udevadm control --reload",
@@ -117,9 +117,12 @@ def test_rendering_is_renewed_before_the_daemons_are_asked() -> None:
     ]
 
 
-def test_a_daemon_that_held_what_is_released_forgets_it_whoever_has_the_backend_now() -> None:
-    steps = _backends.activate("netplan-networkmanager", None, [], {"a": state(owner="networkd")})
+@pytest.mark.parametrize("owner", ["networkd", "NetworkManager"], ids=["alone", "beside NetworkManager"])
+def test_networkd_forgets_what_is_released_whoever_has_the_backend_now(owner: str) -> None:
+    steps = _backends.activate("netplan-networkmanager", None, [], {"a": state(owner=owner)}, {"a", "enP7s7"})
     assert [" ".join(step[0]) for step in steps] == ["networkctl reload", "nmcli connection reload"]
+    untouched = _backends.activate("netplan-networkmanager", None, [], {"a": state(owner=owner)}, {"enP7s7"})
+    assert [" ".join(step[0]) for step in untouched] == ["nmcli connection reload"]
 
 
 def test_boot_runs_only_what_makes_sense_before_the_daemons() -> None:
