@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from switch.models import VERSIONS
 
@@ -210,12 +211,18 @@ def switch(options: argparse.Namespace) -> int:
 
 
 def snapshot(options: argparse.Namespace) -> int:
-    """Print as JSON what the collection may change on a node (files with time and digest, live links, routes, units) or a switch (its export)."""
+    """Print as JSON, by machine, what the collection may change on nodes (files, live links, routes, units) and switches (their exports)."""
     lab = Lab.load(options.name)
-    if options.node in [each.name for each in lab.up.managed]:
-        print(json.dumps(switches.ask(lab, {"do": "snapshot", "switch": options.node}), indent=1, sort_keys=True))
-        return 0
-    print(run(*lab.inside(lab.up.node(options.node)), "python3", "/lab/share/snapshot.py").stdout, end="")
+    known = {switch.name: switch for switch in lab.up.managed}
+
+    def see(machine: str) -> Any:
+        if machine in known:
+            return switches.ask(lab, {"do": "snapshot", "switch": machine})
+        return json.loads(run(*lab.inside(lab.up.node(machine)), "python3", "/lab/share/snapshot.py").stdout)
+
+    machines = options.machine or [*(node.name for node in lab.up.nodes), *known]
+    with ThreadPoolExecutor() as pool:
+        print(json.dumps(dict(zip(machines, pool.map(see, machines), strict=True)), indent=1, sort_keys=True))
     return 0
 
 
@@ -266,8 +273,9 @@ def parser() -> argparse.ArgumentParser:
     running = verb("exec", execute)
     running.add_argument("node")
     running.add_argument("command", nargs=argparse.REMAINDER)
-    for name, action in (("reboot", reboot), ("snapshot", snapshot), ("events", events)):
-        verb(name, action).add_argument("node", metavar="NODE" if name == "reboot" else "NODE|SWITCH")
+    verb("reboot", reboot).add_argument("node", metavar="NODE")
+    verb("events", events).add_argument("node", metavar="NODE|SWITCH")
+    verb("snapshot", snapshot).add_argument("machine", nargs="*", metavar="NODE|SWITCH", help="default: all of them")
     breaking = verb("fault", fault)
     breaking.add_argument("fault", nargs="?", metavar="NAME")
     breaking.add_argument("of", nargs="*", metavar="NODE|SWITCH", help="default: the first; after `clear`: NAME and machine")
