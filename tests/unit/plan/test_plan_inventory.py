@@ -158,6 +158,12 @@ REFUSED = [
         "serial - expected all hosts in one batch, found a play that cuts them up. Take serial out of the play; use --limit to run on fewer hosts."]),
     ("no place for the plan", PAIR, {"stored_path": ""}, [
         "fabric_output_dir - expected a folder, found none, because the inventory is not a file. Set fabric_output_dir."]),
+    ("a place that moves with the playbook", PAIR, {"stored_path": "out/plan/plan.json"}, [
+        "fabric_output_dir - expected a full path, found out/plan. "
+        "Begin it with a slash, or with {{ inventory_dir }}: it would lie beside the playbook, in the installed collection."]),
+    ("a place that is a list", PAIR, {"stored_path": "[1]/plan.json"}, [
+        "fabric_output_dir - expected a full path, found [1]. "
+        "Begin it with a slash, or with {{ inventory_dir }}: it would lie beside the playbook, in the installed collection."]),
     ("a stored plan that is none", PAIR, {"stored": "{}"}, [
         NO_PLAN]),
     ("a stored plan that is no JSON", PAIR, {"stored": "<<<<"}, [
