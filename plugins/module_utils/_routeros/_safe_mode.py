@@ -20,6 +20,10 @@ from ._session import Session, SwitchError
 MENU = "/safe-mode"
 
 
+class Taken(SwitchError):
+    """Somebody else has taken safe mode between a look and our take; nothing was changed."""
+
+
 class SafeMode(NamedTuple):
     """``enabled``: somebody holds it; ``current``: this very session does; ``holder``: the user and where from, or ``nobody``."""
 
@@ -44,9 +48,13 @@ def of(row: Row) -> SafeMode:
 
 
 def take(session: Session) -> None:
-    """Take safe mode, which nobody may hold, and see that it is ours."""
+    """Take safe mode, and see that it is ours. Raises :class:`Taken` when somebody else was faster."""
     reply = session.run("/safe-mode/take on-error=unroll")
-    if not state(session).current:
+    now = state(session)
+    if now.enabled and not now.current:
+        raise Taken(message(
+            f"{session.name}: safe mode", "free", f"held by {now.holder}", "Let that session release or unroll it, or raise safe_mode_wait."))
+    if not now.current:
         raise SwitchError(message(f"{session.name}: safe mode", "taken", reply.text or "not taken", "Look at /safe-mode/print on the switch."))
 
 

@@ -20,7 +20,7 @@ from .._message import message
 from ._argspec import Care
 from ._command import Command, Group, quote
 from ._rows import number
-from ._safe_mode import release, take, unroll, wait_until_free
+from ._safe_mode import Taken, release, take, unroll, wait_until_free
 from ._session import MAX_LINE, ConnectionLost, Session, SwitchError
 
 MAX_ACTIONS = 80
@@ -121,17 +121,17 @@ def converge(switch: Switch, task: Task, check_mode: bool, care: Care = Care()) 
     commands = [command.text for group in groups for command in group.commands]
     if check_mode or not groups:
         return Outcome(before, before, commands, None)
-    started = time.monotonic()
+    deadline = time.monotonic() + care.safe_mode_wait
     if wait_until_free(switch.session, care.safe_mode_wait, care.poll):
-        left = max(0.0, care.safe_mode_wait - (time.monotonic() - started))
-        return converge(switch, task, check_mode, care._replace(safe_mode_wait=left))
+        return converge(switch, task, check_mode, care._replace(safe_mode_wait=max(0.0, deadline - time.monotonic())))
     export = _export(switch.session, care.keep_exports)
-    after = before
-    committed: list[str] = []
+    after, committed = before, list[str]()
     for batch in batches(groups):
         try:
             after = _transact(switch, task, batch, care)
         except SwitchError as error:
+            if isinstance(error, Taken) and not committed and time.monotonic() < deadline:
+                return converge(switch, task, check_mode, care._replace(safe_mode_wait=deadline - time.monotonic()))
             done = f" Kept from before: {', '.join(committed)}." if committed else ""
             raise SwitchError(f"{error}{done} The configuration from before the change is in {export} on the switch.") from error
         committed += [group.title for group in batch]
@@ -156,6 +156,8 @@ def _transact(switch: Switch, task: Task, batch: list[Group], care: Care) -> Sta
         return state
     except ConnectionLost as error:
         return _after_a_drop(switch, task, batch, care, SwitchError(f"{error} It ended at: {position}."))
+    except Taken:
+        raise
     except SwitchError as error:
         raise SwitchError(f"{error} {_undo(switch, task, batch, care)}") from error
 
@@ -178,8 +180,7 @@ def _read_back(session: Session, task: Task, batch: list[Group], care: Care) -> 
     deadline = time.monotonic() + care.settle
     while True:
         state = task.read(session)
-        missing = _missing(task, state, batch)
-        wrong = task.problems(state)
+        missing, wrong = _missing(task, state, batch), task.problems(state)
         if not missing and not wrong:
             return state
         if time.monotonic() > deadline:
@@ -233,7 +234,7 @@ def _verdict(state: State, task: Task, batch: list[Group]) -> str:
 
 
 def _export(session: Session, keep: int) -> str:
-    """Save the configuration on the switch and drop all but the newest ``keep`` of our own exports. Returns the file's name."""
+    """Save the configuration on the switch and drop all but the newest ``keep`` of our own exports, whatever the clock of this one. Returns its name."""
     name = EXPORT_PREFIX + datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S%fZ")
     reply = session.run(f"/export file={name}")
     files = {str(row.get("name")): row for row in session.read("/file print as-value proplist=name,size")}
@@ -243,7 +244,7 @@ def _export(session: Session, keep: int) -> str:
         raise SwitchError(message(
             f"{session.name}: export before the change", f"a complete file {name}.rsc", reply.text or "an incomplete one",
             "Check free space and that the user's group has the policy ftp; nothing was changed."))
-    ours = sorted(other for other in files if _OURS.match(other))
-    for old in ours[:-keep] if keep else []:
+    ours = sorted(other for other in files if _OURS.match(other) and other != f"{name}.rsc")
+    for old in ours[:max(0, len(ours) - keep + 1)] if keep else []:
         session.run(f"/file remove {quote(old)}")
     return f"{name}.rsc"

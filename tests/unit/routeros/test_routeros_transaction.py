@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 
 import pytest
+from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _transaction
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._command import Command, Group
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._rows import number
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._session import SwitchError
@@ -81,6 +82,13 @@ def test_only_the_newest_exports_of_ours_stay():
         converge(Switch(bench.connect), wants_mtu(mtu, PORTS), check_mode=False, care=CARE)
     ours = [name for name in bench.machine.files if name.startswith("gb10-")]
     assert len(ours) == 2 and "gb10-20200101T000000000000Z.rsc" not in ours and "mine.rsc" in bench.machine.files
+
+
+def test_the_export_of_this_change_stays_though_others_are_from_a_time_to_come():
+    bench = Bench()
+    bench.machine.files.update({f"gb10-2999010{day}T000000000000Z.rsc": "from a clock that was ahead" for day in (1, 2)})
+    outcome = converge(Switch(bench.connect), TASK, check_mode=False, care=CARE)
+    assert set(bench.machine.files) == {outcome.export, "gb10-29990102T000000000000Z.rsc"}
 
 
 def fails(bench: Bench, task: Task, care: Care = CARE) -> str:
@@ -157,6 +165,35 @@ def test_a_safe_mode_that_ends_in_time_is_no_obstacle_and_what_it_changed_is_rea
     outcome = converge(Switch(bench.connect), TASK, check_mode=False, care=CARE._replace(safe_mode_wait=5))
     timer.join()
     assert outcome.commands == [f"/interface/ethernet set {port} mtu=1400" for port in PORTS[1:]]
+
+
+def held_after_the_look(bench: Bench, monkeypatch, seconds: float) -> None:
+    """Somebody takes safe mode when we have seen it free and are about to take it, and lets go of it after so long."""
+    export_first = _transaction._export
+
+    def too_late(session, keep):
+        name = export_first(session, keep)
+        if len(bench.machine.files) == 1:
+            bench.machine.take_safe_mode(object(), "maria", "ssh")
+            threading.Timer(seconds, bench.machine.end_safe_mode).start()
+        return name
+
+    monkeypatch.setattr(_transaction, "_export", too_late)
+
+
+def test_somebody_who_takes_safe_mode_just_before_us_is_waited_for_as_well(monkeypatch):
+    bench = Bench()
+    held_after_the_look(bench, monkeypatch, seconds=0.1)
+    assert converge(Switch(bench.connect), TASK, check_mode=False, care=CARE._replace(safe_mode_wait=5)).export
+    assert mtus(bench) == {1400}
+
+
+def test_somebody_who_takes_safe_mode_just_before_us_is_named_when_there_is_no_time_to_wait(monkeypatch):
+    bench = Bench()
+    held_after_the_look(bench, monkeypatch, seconds=0.3)
+    assert fails(bench, TASK, CARE._replace(safe_mode_wait=0)).startswith(
+        "sw: safe mode - expected free, found held by maria from ssh. Let that session release or unroll it, or raise safe_mode_wait. The configuration")
+    assert mtus(bench) == {1500}
 
 
 def test_a_safe_mode_that_somebody_ends_under_us_is_noticed():
