@@ -62,9 +62,9 @@ def _verdict(check: Check, thing: dict[str, Any]) -> tuple[str, str, str]:
     found = _ask(check, "query", check["query"], thing)
     wanted = operand_query(check)
     operand = _ask(check, "expect", wanted, thing) if wanted else operand
-    for answer, query in ((found, check["query"]), (operand, wanted)):
+    for answer, query, untold in ((found, check["query"], _untold(check)), (operand, wanted, "nobody tells what to expect")):
         if answer is None:
-            return "skip", "", thing.get("unknown") or f"nothing known ({query})"
+            return "skip", "", thing.get("unknown") or _with_query(check, untold, query)
     rule = OPERATORS[operator]
     try:
         holds, seen = rule["holds"](found, operand), rule["found"](found)
@@ -72,12 +72,22 @@ def _verdict(check: Check, thing: dict[str, Any]) -> tuple[str, str, str]:
         shape = "a list of {host, value}" if check["applies_to"] == CLUSTER else "a value"
         raise CheckError(message(f"check {check['id']}: query", f"{shape} that {operator} can judge", repr(found), "Correct the query.")) from error
     if not seen:
-        return "skip", "", f"nothing known ({check['query']})"
+        return "skip", "", _with_query(check, _untold(check), check["query"])
     return "pass" if holds else str(check["severity"]), rule["expected"].format(text(operand)), seen
 
 
-def _judged(check: Check, host: str, things: list[dict[str, Any]]) -> Iterable[Result]:
+def _untold(check: Check) -> str:
+    return "no node tells it" if check["applies_to"] == CLUSTER else "the node does not tell it"
+
+
+def _with_query(check: Check, reason: str, query: str | None) -> str:
+    """The reason of a skip; who wrote the row may have misspelt its query, and is shown it."""
+    return f"{reason} ({query})" if check.get("of_user") else reason
+
+
+def _judged(check: Check, host: str, things: list[dict[str, Any]], playbook: str) -> Iterable[Result]:
     """Judge the things of one host: one result for all that are right, one for all that are wrong or silent in the same way."""
+    fix = check["fix"].replace("{playbook}", playbook)
     verdicts: dict[tuple[str, str, str], list[str]] = {}
     for thing in things:
         if "when" not in check or _ask(check, "when", check["when"], thing):
@@ -85,9 +95,7 @@ def _judged(check: Check, host: str, things: list[dict[str, Any]]) -> Iterable[R
     for (status, expected, seen), labels in verdicts.items():
         what = f"{' '.join([host, ', '.join(labels)]).rstrip()}: {check['title']}"
         if status in SEVERITIES:
-            yield Result(
-                id=check["id"], title=check["title"], host=host, status=status, message=message(what, expected, seen, check["fix"]), fix=check["fix"]
-            )
+            yield Result(id=check["id"], title=check["title"], host=host, status=status, message=message(what, expected, seen, fix), fix=fix)
         if status == "skip":
             yield Result(id=check["id"], title=check["title"], host=host, status=status, message=f"{what} - not checked: {seen}.", fix="")
     if verdicts and all(status == "pass" for status, _expected, _seen in verdicts):
@@ -110,8 +118,8 @@ def evaluate(checks: list[Check], document: dict[str, Any]) -> list[Result]:
     for check in checks:
         scope = check["applies_to"]
         if scope == CLUSTER:
-            results += _judged(check, CLUSTER, [{"label": "", "nodes": present, "lost": document["lost"]}])
+            results += _judged(check, CLUSTER, [{"label": "", "nodes": present, "lost": document["lost"]}], document["playbook"])
             continue
         for node in present:
-            results += _judged(check, node["name"], [node] if scope == "node" else node[SCOPES[scope]])
+            results += _judged(check, node["name"], [node] if scope == "node" else node[SCOPES[scope]], document["playbook"])
     return results

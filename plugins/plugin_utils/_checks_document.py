@@ -6,8 +6,8 @@
 A node: ``{name, label, unknown, python, facts, plan, nccl, ports, rails, routes, paths}``; one that is no part of the run, or
 no more, has only ``{name, absent}``, the reason.
 
-* ``facts`` is what ``connectx_info`` returns, ``python`` its version, ``plan`` the slice, ``nccl`` the library; each may be null.
-``label`` names a thing after its node's name in messages.
+* ``facts`` is what ``connectx_info`` returns, ``python`` its version, ``plan`` the slice, ``nccl`` the library and ``found``, its version
+or what there is instead; each may be null. ``label`` names a thing after its node's name in messages.
 
 * a port: ``{label, port, planned, cable, rails_found, module}``, one for each planned port;
 * a rail: ``{label, port, rail, planned: {address, cidr, mtu, speed_mbps, configuration}, present, configured}`` and all facts of that rail;
@@ -31,7 +31,7 @@ Macs = dict[tuple[str, str], str | None]
 
 
 def document(request: dict[str, Any]) -> dict[str, Any]:
-    """Build ``{nodes: […], lost: [names]}``, in the order of the plan.
+    """Build ``{nodes: […], lost: [names], playbook: name}``, in the order of the plan.
 
     :param request: ``plan`` (the fabric plan), ``hosts`` (that the run still has), ``hosts_all`` (that it began with),
         and by host: ``connectx``, ``ping``, ``nccl`` (what these modules returned).
@@ -42,6 +42,7 @@ def document(request: dict[str, Any]) -> dict[str, Any]:
     return {
         "nodes": [_node(name, slice_, subnets, request, known) for name, slice_ in plan["nodes"].items()],
         "lost": [name for name in request["hosts_all"] if name not in request["hosts"]],
+        "playbook": f"gb10.cluster.{plan['topology']}",
     }
 
 
@@ -64,12 +65,19 @@ def _node(name: str, slice_: dict[str, Any], subnets: list[Network], request: di
         "python": facts["host"]["python"] if facts else told.get("python"),
         "facts": facts,
         "plan": slice_,
-        "nccl": _returned(request, "nccl", name) or None,
+        "nccl": _nccl(_returned(request, "nccl", name)),
         "ports": list(_ports(slice_, facts)),
         "rails": rails,
         "routes": list(_routes(rails, subnets, facts)),
         "paths": list(_paths(ping.get("paths") or [], rails, known)),
     }
+
+
+def _nccl(told: dict[str, Any]) -> dict[str, Any] | None:
+    """What ``nccl_info`` or ``nccl_library`` told, and in words which NCCL that is."""
+    reason = (told.get("error") or "").removeprefix("OSError: ")  # the class that ctypes puts before the loader's words
+    absent = reason.startswith("libnccl.so.2: cannot open shared object file")
+    return {**told, "found": told.get("version") or ("none" if absent else reason or None)} if told else None
 
 
 def _planned_and_found(slice_: dict[str, Any], facts: dict[str, Any] | None) -> Iterable[tuple[str, dict[str, Any], dict[str, Any]]]:

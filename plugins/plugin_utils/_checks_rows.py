@@ -36,6 +36,7 @@ class Check(TypedDict, total=False):
 
     ``expect`` holds exactly one operator and its operand, which ``{query: …}`` takes from the same thing. ``when``, a
     JMESPath expression, must be true for the row to say anything. Without an answer (null) to a query the row is skipped.
+    ``{playbook}`` in ``fix`` is the playbook of the topology. ``of_user``: not one of ours.
     """
 
     id: str
@@ -46,6 +47,7 @@ class Check(TypedDict, total=False):
     applies_to: str
     fix: str
     when: str
+    of_user: bool
 
 
 class Operator(TypedDict):
@@ -165,7 +167,7 @@ def prepared(own: list[Check], users: list[dict[str, Any]], stage: str) -> list[
     faults = [fault for row in users for fault in _problems(row)]
     if faults:
         raise CheckError("\n".join(faults))
-    rows: dict[str, Any] = {row["id"]: row for row in [*own, *users]}
+    rows: dict[str, Any] = {row["id"]: row for row in [*own, *({**row, "of_user": True} for row in users)]}
     chosen: list[Check] = []
     for row in rows.values():
         severity = row["severity"].get(stage) if isinstance(row["severity"], dict) else row["severity"]

@@ -82,7 +82,7 @@ def _devices(node: str, planned: dict[str, Any], connectx: dict[str, Any], refus
             if there.get(rail):
                 devices.append(there[rail])
             else:
-                fix = "Run the role fabric_preflight, it tells why a rail is missing; mlx5_ib must be loaded."
+                fix = "Run gb10.cluster.validate, it tells why a rail is missing; mlx5_ib must be loaded."
                 refusals.append(message(f"{node} {name} rail {rail}", "an RDMA device", "none", fix))
     return devices
 

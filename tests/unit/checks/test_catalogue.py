@@ -20,6 +20,8 @@ from ansible_collections.gb10.cluster.plugins.plugin_utils._checks_rows import S
 NAMES = healthy_fabric.NAMES
 UNKNOWN = "not checked: connectx_info did not run."
 """End of the message of all rows that ask a node without facts."""
+NO_NCCL = "OSError: libnccl.so.2: cannot open shared object file: No such file or directory"
+"""What nccl_info tells where the loader finds none."""
 Request = dict[str, Any]
 Break = Callable[[Request], object]
 
@@ -169,9 +171,11 @@ VALIDATE: dict[str, Break] = {
         small_ok=False, full_ok=False, largest_mtu=None, neighbour_mac="3c:6d:66:00:02:00", reason="no answer, although ARP was answered"
     ),
     "an old NCCL": lambda request: [node.update(version="2.27.7", build="2.27.7+cuda13.0") for node in request["nccl"].values()],
-    "no NCCL": lambda request: request["nccl"]["spark-1"].update(
-        version=None, build=None, error="libnccl.so.2: cannot open shared object file: No such file or directory"
-    ),
+    "no NCCL": lambda request: request["nccl"]["spark-1"].update(version=None, build=None, error=NO_NCCL),
+    "no NCCL anywhere": lambda request: [
+        request["nccl"][name].update(version=None, build=None, error=error)
+        for name, error in zip(NAMES, (NO_NCCL, "/x/libnccl.so.2 does not tell its version"))
+    ],
     "two builds of NCCL": lambda request: request["nccl"]["spark-2"].update(build="2.30.7+cuda13.2"),
 }
 CASES = [(stage, name, broken) for stage, table in (("preflight", PREFLIGHT), ("validate", VALIDATE)) for name, broken in table.items()]

@@ -93,6 +93,7 @@ def test_a_node_outside_the_run_and_one_that_was_lost_are_absent() -> None:
     assert document(request) == {
         "nodes": [{"name": "spark-1", "absent": "it did not answer, or failed earlier"}, {"name": "spark-2", "absent": "not part of this run"}],
         "lost": ["spark-1"],
+        "playbook": "gb10.cluster.two_node_direct",
     }
 
 

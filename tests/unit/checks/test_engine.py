@@ -27,7 +27,7 @@ def node(**content: Any) -> dict[str, Any]:
 
 def ask(*nodes: dict[str, Any], **row: Any) -> list[tuple[str, str]]:
     """``(status, message)`` of one row over some nodes."""
-    return [(result["status"], result["message"]) for result in evaluate(prepared([], [{**ROW, **row}], "validate"), {"nodes": list(nodes), "lost": []})]
+    return [(result["status"], result["message"]) for result in evaluate(prepared([], [{**ROW, **row}], "validate"), {"nodes": list(nodes), "lost": [], "playbook": "gb10.cluster.two_node_direct"})]
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def ask(*nodes: dict[str, Any], **row: Any) -> list[tuple[str, str]]:
         ("no 7.0", {"version_at_least": "3.10"}, "fail", "a: answer - expected at least 3.10, found no 7.0. Mend it."),
         (7, {"is": {"query": "other"}}, "pass", "a: answer - 7"),
         (8, {"is": {"query": "other"}}, "fail", "a: answer - expected 7, found 8. Mend it."),
-        (None, {"is": 1}, "skip", "a: answer - not checked: nothing known (value)."),
-        (1, {"is": {"query": "absent"}}, "skip", "a: answer - not checked: nothing known (absent)."),
+        (None, {"is": 1}, "skip", "a: answer - not checked: the node does not tell it (value)."),
+        (1, {"is": {"query": "absent"}}, "skip", "a: answer - not checked: nobody tells what to expect (absent)."),
     ],
 )
 def test_an_operator_holds_an_answer_against_its_operand(found: Any, expect: dict[str, Any], status: str, message: str) -> None:
@@ -66,8 +66,8 @@ BY_HOST = {"applies_to": "cluster", "query": "nodes[].{host: name, value: v}"}
         (["x", "y", "z"], "no_repeats", "pass", "cluster: answer - x on a, y on b, z on c"),
         (["x", "y", "x"], "no_repeats", "fail", "cluster: answer - expected a different one on every node, found x on a and c. Mend it."),
         ([None, None, "x"], "no_repeats", "pass", "cluster: answer - x on c"),
-        ([None, None, None], "one_value", "skip", "cluster: answer - not checked: nothing known (nodes[].{host: name, value: v})."),
-        ([None, None, None], "no_repeats", "skip", "cluster: answer - not checked: nothing known (nodes[].{host: name, value: v})."),
+        ([None, None, None], "one_value", "skip", "cluster: answer - not checked: no node tells it (nodes[].{host: name, value: v})."),
+        ([None, None, None], "no_repeats", "skip", "cluster: answer - not checked: no node tells it (nodes[].{host: name, value: v})."),
     ],
 )
 def test_nodes_are_compared_with_each_other(values: list[Any], operator: str, status: str, message: str) -> None:
@@ -80,7 +80,7 @@ def test_things_that_are_right_or_wrong_in_the_same_way_share_one_result() -> No
     assert ask(node(rails=rails[:2]), applies_to="rail") == [("pass", "a: answer - 1")]
     assert ask(node(rails=rails), applies_to="rail") == [
         ("fail", "a rail 2, rail 5: answer - expected 1, found 2. Mend it."),
-        ("skip", "a rail 3: answer - not checked: nothing known (value)."),
+        ("skip", "a rail 3: answer - not checked: the node does not tell it (value)."),
         ("fail", "a rail 4: answer - expected 1, found 3. Mend it."),
     ]
 
@@ -91,7 +91,7 @@ def test_a_thing_that_knows_why_it_is_silent_says_so() -> None:
 
 
 def test_a_function_over_an_absent_value_is_no_answer() -> None:
-    assert ask(node(), query="length(keys(absent))") == [("skip", "a: answer - not checked: nothing known (length(keys(absent))).")]
+    assert ask(node(), query="length(keys(absent))") == [("skip", "a: answer - not checked: the node does not tell it (length(keys(absent))).")]
     assert ask(node(), query="join(' ', [absent, absent])")[0][0] == "skip"
 
 
@@ -116,7 +116,21 @@ def test_a_node_that_takes_no_part_is_named_once_and_asked_nothing() -> None:
 )
 def test_severity_may_differ_by_stage(severity: Any, stage: str, status: list[str]) -> None:
     checks = prepared([], [{**ROW, "severity": severity}], stage)
-    assert [result["status"] for result in evaluate(checks, {"nodes": [node(value=2)], "lost": []})] == status
+    assert [result["status"] for result in evaluate(checks, {"nodes": [node(value=2)], "lost": [], "playbook": "gb10.cluster.two_node_direct"})] == status
+
+
+def test_a_row_of_ours_that_gets_no_answer_does_not_show_its_query() -> None:
+    rows: list[Any] = [ROW, {**ROW, "expect": {"is": {"query": "absent"}}, "query": "name"}, {**ROW, **BY_HOST, "expect": {"one_value": True}}]
+    results = [result for row in rows for result in evaluate(prepared([row], [], "validate"), {"nodes": [node()], "lost": [], "playbook": "x"})]
+    assert [result["message"] for result in results] == [
+        "a: answer - not checked: the node does not tell it.",
+        "a: answer - not checked: nobody tells what to expect.",
+        "cluster: answer - not checked: no node tells it.",
+    ]
+
+
+def test_a_fix_can_name_the_playbook_of_the_topology() -> None:
+    assert ask(node(value=2), fix="Run {playbook}.") == [("fail", "a: answer - expected 1, found 2. Run gb10.cluster.two_node_direct.")]
 
 
 def test_a_users_row_takes_the_place_of_ours_with_its_id() -> None:

@@ -124,7 +124,7 @@ def test_the_management_interface_is_the_sessions_unless_the_user_named_a_networ
             planned("p0", "p1", color="red"),
             facts(ports={"p0": {"rails": [{"rail": 0, "rdma": "rocep1s0f0"}, {"rail": 1, "rdma": None}]}}),
             [
-                f"spark-1 {rail} - expected an RDMA device, found none. Run the role fabric_preflight, it tells why a rail is missing; mlx5_ib must be loaded."
+                f"spark-1 {rail} - expected an RDMA device, found none. Run gb10.cluster.validate, it tells why a rail is missing; mlx5_ib must be loaded."
                 for rail in ("p0 rail 1", "p1 rail 0", "p1 rail 1")
             ]
             + [
