@@ -27,7 +27,9 @@ extends_documentation_fragment:
   - gb10.cluster._attributes
 options:
   state:
-    description: With V(absent) our lines, the key pair, and files and folders that were made for them are removed.
+    description:
+      - With V(absent) our lines, the key pair, and files and folders that were made for them are removed.
+      - Other users of the node who still have a mesh are named, and then the names stay in C(/etc/hosts).
     type: str
     choices: [present, absent]
     default: present
@@ -108,6 +110,8 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._machine import Machine
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx._system import session
+from ansible_collections.gb10.cluster.plugins.module_utils._message import message
+from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh import _home
 from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._account import MeshError, find, of_system
 from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._exchange import exchange, withdraw
 from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._home import Home
@@ -143,7 +147,10 @@ def main() -> None:
     try:
         home = Home(find(options["user"], os.environ, session(Machine(), os.getpid()).uid))
         if options["state"] == "absent":
-            result = withdraw(home, module.check_mode)
+            for name, place in (others := _home.others(home)).items():
+                fix = f"Take it back as well, with ssh_mesh_user={name}; names in /etc/hosts stay until then."
+                module.warn(message("SSH mesh of other users", "none", f"that of {name} in {place}", fix))
+            result = withdraw(home, module.check_mode, names_stay=bool(others))
         else:
             if refusals := refuse(options["peers"]):
                 raise MeshError(*refusals)

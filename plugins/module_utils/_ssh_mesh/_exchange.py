@@ -69,10 +69,13 @@ def exchange(home: Home, names: list[str], peers: list[Peer], hosts_file: bool, 
     return _apply(home, changes, check_mode)
 
 
-def withdraw(home: Home, check_mode: bool, hosts: Path = HOSTS) -> dict[str, Any]:
-    """Take our lines out of all files, and remove the key pair and what else is ours; raises as :func:`exchange`."""
+def withdraw(home: Home, check_mode: bool, hosts: Path = HOSTS, *, names_stay: bool = False) -> dict[str, Any]:
+    """Take our lines out of all files, and remove the key pair and what else is ours; raises as :func:`exchange`.
+
+    :param names_stay: somebody else's mesh needs the names in ``hosts``.
+    """
     table = [Target(file, home.account, _nothing, _nothing) for file in (home.known, home.settings, home.authorized)]
-    table.append(Target(hosts, None, _nothing, _nothing))
+    table += [] if names_stay else [Target(hosts, None, _nothing, _nothing)]
     with acting_as(home.account):
         made = _home.made(home)
         changes = [_include(home, False, made), *(_change(target, [], [], made) for target in table)]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import grp
 import os
+import pwd
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -166,6 +167,14 @@ def clear(home: Home, undo: ExitStack) -> None:
         file.unlink(missing_ok=True)
     for folder in (home.ours, *([home.ssh] if home.ssh in ours else [])):
         _files.remove_if_empty(folder)
+
+
+def others(home: Home) -> dict[str, str]:
+    """Who else has a mesh on this node, and where: the accounts that the system lists, seen by root alone."""
+    if os.geteuid() != 0:
+        return {}
+    places = {entry.pw_name: str(Home(Account(entry.pw_name, entry.pw_uid, entry.pw_gid, Path(entry.pw_dir))).ours) for entry in pwd.getpwall()}
+    return {name: place for name, place in places.items() if place != str(home.ours) and os.path.isdir(place)}
 
 
 def left(home: Home) -> list[Path]:

@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import json
+import os
+import pwd
 import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -101,6 +104,24 @@ def test_absent_takes_everything_back(here: Node, capsys: pytest.CaptureFixture[
     assert answer(ssh_mesh_peers, capsys, state="absent")["changed"] is True
     assert snapshot(here.root) == before
     assert answer(ssh_mesh_peers, capsys, state="absent")["changed"] is False
+
+
+def test_absent_names_the_other_users_and_leaves_them_the_names(
+    here: Node, capsys: pytest.CaptureFixture[str], warned: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, other = pwd.getpwuid(os.geteuid()), tmp_path / "home of odd"
+    homes = {here.home.account.name: here.home.account.home, "odd": other, "none": tmp_path / "nowhere"}
+    monkeypatch.setattr(pwd, "getpwall", lambda: [pwd.struct_passwd((name, *mine[1:5], str(home), mine[6])) for name, home in homes.items()])
+    here.know(["spark-1"], [peer(1)])
+    named = here.hosts.read_text()
+    (other / ".ssh" / "gb10").mkdir(parents=True)
+    assert answer(ssh_mesh_peers, capsys, state="absent")["changed"] is True
+    fix = "Take it back as well, with ssh_mesh_user=odd; names in /etc/hosts stay until then."
+    assert warned == [f"SSH mesh of other users - expected none, found that of odd in {other}/.ssh/gb10. {fix}"]
+    assert here.hosts.read_text() == named != HOSTS and not here.home.ssh.exists()
+    (other / ".ssh" / "gb10").rmdir()
+    assert answer(ssh_mesh_peers, capsys, state="absent")["changed"] is True
+    assert here.hosts.read_text() == HOSTS and len(warned) == 1
 
 
 def test_present_needs_nodes_and_peers(here: Node, capsys: pytest.CaptureFixture[str]) -> None:
