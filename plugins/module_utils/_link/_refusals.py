@@ -19,8 +19,8 @@ def backend(connectx: types.Connectx) -> list[str]:
     """Nobody who could keep the configuration."""
     if connectx["backend"] is not None:
         return []
-    fix = "Install and start one of them; Ubuntu comes with netplan."
-    return [message("network configuration", "netplan with systemd-networkd or NetworkManager, or NetworkManager alone", "none of them", fix)]
+    fix = "Install, start or restart one of them; Ubuntu comes with netplan."
+    return [message("network configuration", "netplan with systemd-networkd or NetworkManager, or NetworkManager alone", "none of them that answers", fix)]
 
 
 def timeout(seconds: int) -> list[str]:

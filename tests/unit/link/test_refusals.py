@@ -79,8 +79,8 @@ SHARED_TEXT = "network:\n  version: 2\n  ethernets:\n    enP7s7:\n      addresse
 TABLE: list[tuple[str, Any, Any, list[str]]] = [
     (
         "no backend", nothing, options(backend=None),
-        ["network configuration - expected netplan with systemd-networkd or NetworkManager, or NetworkManager alone, found none of them. "
-         "Install and start one of them; Ubuntu comes with netplan."],
+        ["network configuration - expected netplan with systemd-networkd or NetworkManager, or NetworkManager alone, found none of them that answers. "
+         "Install, start or restart one of them; Ubuntu comes with netplan."],
     ),
     (
         "no port", nothing, options(ports={}),
