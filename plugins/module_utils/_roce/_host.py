@@ -11,18 +11,20 @@ from __future__ import annotations
 import inspect
 import json
 from contextlib import ExitStack
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
-from ansible_collections.gb10.cluster.plugins.module_utils._records import Damaged, parse
-from ansible_collections.gb10.cluster.plugins.module_utils._roce import _worker
+from ansible_collections.gb10.cluster.plugins.module_utils._records import Damaged
+from ansible_collections.gb10.cluster.plugins.module_utils._roce import _record, _worker
 from ansible_collections.gb10.cluster.plugins.module_utils._roce._node import Node
+from ansible_collections.gb10.cluster.plugins.module_utils._roce._record import Entry, Record
 from ansible_collections.gb10.cluster.plugins.module_utils._roce._worker import Live, Unsupported, live_of
 
 DSCP = {26: 3, 48: 6}
 """DSCP -> priority: RoCEv2 data (26) and its congestion notifications (48), as on the switch (MikroTik manual, "Quality of Service")."""
 
-PFC_PRIORITY, HIGHEST_TOS = 3, 255
+PFC_PRIORITY = 3
+HIGHEST_TOS = 255
 SCRIPT, UNIT = "/usr/local/lib/gb10/qos.py", "/etc/systemd/system/gb10-qos@.service"
 UNIT_TEXT = f"""# gb10.cluster: written by connectx_qos, changes made here are lost
 [Unit]
@@ -69,34 +71,6 @@ class _Rail(NamedTuple):
     origin_tos: int | None
 
 
-class _StoredLive(TypedDict):
-    """A :class:`Live` in JSON, whose keys are texts."""
-
-    dscp: dict[str, int]
-    pfc: list[int]
-    pause: tuple[bool, bool] | None
-
-
-class _Entry(TypedDict):
-    """One interface of :class:`_Stored`."""
-
-    wanted: _StoredLive | None
-    before: _StoredLive | None
-    rdma: str | None
-    tos_before: int | None
-
-
-class _Stored(TypedDict):
-    """``qos.json``, as ``_worker.py`` tells."""
-
-    level: str
-    traffic_class: int
-    interfaces: dict[str, _Entry]
-
-
-_RESTORE = "Restore it: it says what the rails were before the first run. Once it is removed, what they are now is taken for that."
-
-
 def wanted_of(level: str, origin: Live) -> Live:
     """What a device is to be at a level, given what it was before us."""
     if level == "none":
@@ -111,7 +85,10 @@ def qos(node: Node, rails: dict[str, str | None], level: str, traffic_class: int
 
     Interfaces that an earlier run configured and that are no rails any more go back to what they were. Raises :class:`QosError`.
     """
-    stored = _stored(node)
+    try:
+        stored = _record.load(node)
+    except Damaged as damaged:
+        raise QosError(str(damaged)) from None
     if level != "none" and not 0 <= traffic_class <= HIGHEST_TOS:
         raise QosError(message("traffic_class", f"0 to {HIGHEST_TOS}", traffic_class, "Give it the ib_tc of the plan, usually 106."))
     known = [_rail(node, name, device, level, traffic_class, stored) for name, device in rails.items()]
@@ -138,24 +115,7 @@ def qos(node: Node, rails: dict[str, str | None], level: str, traffic_class: int
     return Result(changed, before, after, facts, warnings)
 
 
-def _stored(node: Node) -> _Stored:
-    """The configuration of an earlier run, or an empty one. Raises :class:`QosError`."""
-    try:
-        text = node.text(_worker.CONFIG)
-        if text is None:
-            return {"level": "none", "traffic_class": 0, "interfaces": {}}
-        stored = parse(_worker.CONFIG, text.encode("utf-8", "surrogateescape"), _Stored, _RESTORE)
-        _numbers = [int(dscp) for entry in stored["interfaces"].values() for live in (entry["wanted"], entry["before"]) if live for dscp in live["dscp"]]
-        return stored
-    except Damaged as damaged:
-        raise QosError(str(damaged)) from None
-    except ValueError as error:
-        raise QosError(message(_worker.CONFIG, "numbers as DSCP", str(error).rpartition(": ")[2], _RESTORE)) from None
-    except OSError as error:
-        raise QosError(message(_worker.CONFIG, "a file that can be read", error.strerror, _RESTORE)) from None
-
-
-def _rail(node: Node, interface: str, rdma: str | None, level: str, traffic_class: int, stored: _Stored) -> _Rail:
+def _rail(node: Node, interface: str, rdma: str | None, level: str, traffic_class: int, stored: Record) -> _Rail:
     entry = stored["interfaces"].get(interface)
     tos = _worker.read_tos(rdma, node.root) if rdma else None
     origin_tos = entry["tos_before"] if entry else tos
@@ -170,7 +130,7 @@ def _rail(node: Node, interface: str, rdma: str | None, level: str, traffic_clas
 
 
 def _files(
-    node: Node, known: list[_Rail], rails: dict[str, str | None], level: str, traffic_class: int, stored: _Stored
+    node: Node, known: list[_Rail], rails: dict[str, str | None], level: str, traffic_class: int, stored: Record
 ) -> dict[str, str | None]:
     """Path -> new content, or None for a file to remove; only files that differ."""
     if level == "none":
@@ -181,22 +141,18 @@ def _files(
                              "tos_before": rail.origin_tos}
             for rail in known if rail.interface in rails
         }
-        wanted = {_worker.CONFIG: _written(level, traffic_class, entries), SCRIPT: inspect.getsource(_worker), UNIT: UNIT_TEXT}
+        wanted = {_worker.CONFIG: _record.text(level, traffic_class, entries), SCRIPT: inspect.getsource(_worker), UNIT: UNIT_TEXT}
     return {path: content for path, content in wanted.items() if node.text(path) != content}
 
 
-def _written(level: str, traffic_class: int, entries: dict[str, Any]) -> str:
-    return json.dumps({"level": level, "traffic_class": traffic_class, "interfaces": entries}, indent=1, sort_keys=True) + "\n"
-
-
-def _change(node: Node, needed: list[_Rail], files: dict[str, str | None], enabled: list[str], known: dict[str, _Entry]) -> None:
+def _change(node: Node, needed: list[_Rail], files: dict[str, str | None], enabled: list[str], known: dict[str, Entry]) -> None:
     """Live values first, files and units then; whatever fails takes everything before it back. What the rails were is written down before any of
     them changes, and stays there until they are that again: a run that is killed in between can be finished, and taken back, by the next one."""
     config = files.get(_worker.CONFIG)
     with ExitStack() as undo:
         if config:
             new = json.loads(config)
-            node.replace(_worker.CONFIG, _written(new["level"], new["traffic_class"], {**known, **new["interfaces"]}), undo)
+            node.replace(_worker.CONFIG, _record.text(new["level"], new["traffic_class"], {**known, **new["interfaces"]}), undo)
         for rail in needed:
             if rail.live is not None and rail.wanted is not None:
                 undo.callback(_apply, node, rail.interface, rail.live, strict=False)

@@ -10,25 +10,19 @@ TCP gives up (up to 9 minutes), and holds at most 100 entries of undo history; b
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
-from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from .._message import message
 from ._argspec import Care
-from ._command import Command, Group, quote
-from ._rows import number
+from ._command import Command, Group
+from ._exports import save
 from ._safe_mode import Taken, release, take, unroll, wait_until_free
 from ._session import MAX_LINE, ConnectionLost, Session, SwitchError
 
 MAX_ACTIONS = 80
 """Entries of the undo history per transaction, below the 100 at which safe mode stops protecting."""
-
-EXPORT_PREFIX = "gb10-"
-_OURS = re.compile(re.escape(EXPORT_PREFIX) + r"\d{8}T\d{12}Z\.rsc\Z")
-"""Names that only :func:`_export` gives; what else begins with the prefix is its owner's and never removed."""
 
 _BY_ITSELF = "The switch undoes everything by itself within 10 minutes."
 
@@ -124,8 +118,9 @@ def converge(switch: Switch, task: Task, check_mode: bool, care: Care = Care()) 
     deadline = time.monotonic() + care.safe_mode_wait
     if wait_until_free(switch.session, care.safe_mode_wait, care.poll):
         return converge(switch, task, check_mode, care._replace(safe_mode_wait=max(0.0, deadline - time.monotonic())))
-    export = _export(switch.session, care.keep_exports)
-    after, committed = before, list[str]()
+    export = save(switch.session, care.keep_exports)
+    after = before
+    committed: list[str] = []
     for batch in batches(groups):
         try:
             after = _transact(switch, task, batch, care)
@@ -180,7 +175,8 @@ def _read_back(session: Session, task: Task, batch: list[Group], care: Care) -> 
     deadline = time.monotonic() + care.settle
     while True:
         state = task.read(session)
-        missing, wrong = _missing(task, state, batch), task.problems(state)
+        missing = _missing(task, state, batch)
+        wrong = task.problems(state)
         if not missing and not wrong:
             return state
         if time.monotonic() > deadline:
@@ -231,20 +227,3 @@ def _verdict(state: State, task: Task, batch: list[Group]) -> str:
     if missing == [command.text for group in batch for command in group.commands]:
         return "Everything was undone."
     return f"Not everything was undone, still missing would be: {'; '.join(missing) or 'nothing'}."
-
-
-def _export(session: Session, keep: int) -> str:
-    """Save the configuration on the switch and drop all but the newest ``keep`` of our own exports, whatever the clock of this one. Returns its name."""
-    name = EXPORT_PREFIX + datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S%fZ")
-    reply = session.run(f"/export file={name}")
-    files = {str(row.get("name")): row for row in session.read("/file print as-value proplist=name,size")}
-    file = files.get(f"{name}.rsc")
-    failed = session.run(f":put [:find [/file get {quote(name + '.rsc')} contents] \"#error exporting\"]").text if file else ""
-    if not reply.complete or file is None or number(file.get("size")) == 0 or number(failed) is not None:
-        raise SwitchError(message(
-            f"{session.name}: export before the change", f"a complete file {name}.rsc", reply.text or "an incomplete one",
-            "Check free space and that the user's group has the policy ftp; nothing was changed."))
-    ours = sorted(other for other in files if _OURS.match(other) and other != f"{name}.rsc")
-    for old in ours[:max(0, len(ours) - keep + 1)] if keep else []:
-        session.run(f"/file remove {quote(old)}")
-    return f"{name}.rsc"

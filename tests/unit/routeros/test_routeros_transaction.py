@@ -169,7 +169,7 @@ def test_a_safe_mode_that_ends_in_time_is_no_obstacle_and_what_it_changed_is_rea
 
 def held_after_the_look(bench: Bench, monkeypatch, seconds: float) -> None:
     """Somebody takes safe mode when we have seen it free and are about to take it, and lets go of it after so long."""
-    export_first = _transaction._export
+    export_first = _transaction.save
 
     def too_late(session, keep):
         name = export_first(session, keep)
@@ -178,7 +178,7 @@ def held_after_the_look(bench: Bench, monkeypatch, seconds: float) -> None:
             threading.Timer(seconds, bench.machine.end_safe_mode).start()
         return name
 
-    monkeypatch.setattr(_transaction, "_export", too_late)
+    monkeypatch.setattr(_transaction, "save", too_late)
 
 
 def test_somebody_who_takes_safe_mode_just_before_us_is_waited_for_as_well(monkeypatch):
