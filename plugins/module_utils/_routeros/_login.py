@@ -147,9 +147,10 @@ class _NetmikoTerminal:
 
 def login_error(error: Exception, access: Access, name: str) -> SwitchError:
     """Say why a login failed, by the kind of the exception and, where there is no kind, by paramiko's words."""
-    text = " ".join(str(error).split())
+    text = " ".join(str(error).split()).partition(" Common causes")[0].rstrip(".")
     known_hosts = access.known_hosts_file or "~/.ssh/known_hosts"
-    unusable = _unusable(access) if type(error).__name__ in ("NetmikoAuthenticationException", "ValueError") else None
+    is_of_key = isinstance(error, ValueError) or type(error).__name__ == "NetmikoAuthenticationException"
+    unusable = _unusable(access) if is_of_key else None
     if unusable:
         return SwitchError(message(
             f"{name}: private key {access.private_key_file}", "a key without a passphrase", unusable,

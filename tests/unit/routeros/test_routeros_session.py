@@ -139,8 +139,8 @@ def test_a_menu_that_can_not_be_read_is_an_error_in_the_words_of_the_switch():
         ("NetmikoTimeoutException", "Host key for server '192.0.2.1' does not match: got 'AAAA', expected 'BBBB'",
          "192.0.2.1: host key - expected the one in ~/.ssh/known_hosts, found another one. "
          "Find out why it changed (reset, another device, an attack) before the old line is replaced."),
-        ("NetmikoTimeoutException", "TCP connection to\ndevice failed.",
-         "192.0.2.1: login - expected a prompt within 5 s, found TCP connection to device failed.. Check address, port and path to the switch."),
+        ("NetmikoTimeoutException", "TCP connection to device failed.\n\nCommon causes of this problem are:\n1. Incorrect hostname or IP address.\n",
+         "192.0.2.1: login - expected a prompt within 5 s, found TCP connection to device failed. Check address, port and path to the switch."),
         ("FileNotFoundError", "no such key", "192.0.2.1: login - expected a prompt, found FileNotFoundError: no such key. "
          "Check address, port and key file."),
     ],

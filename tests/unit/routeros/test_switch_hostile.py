@@ -70,7 +70,7 @@ def test_a_character_in_two_pieces_is_one(lab, scenario):
 
 
 @pytest.mark.parametrize(("kind", "found"), [
-    ("locked", "one with a passphrase"), ("locked openssh", "one with a passphrase"), ("garbage", "something else"),
+    ("locked", "one with a passphrase"), ("locked openssh", "one with a passphrase"), ("garbage", "something else"), ("bytes", "something else"),
     ("missing", "No such file or directory"), ("folder", "Is a directory")])
 def test_a_private_key_that_can_not_be_used_is_named_and_not_the_user(lab, tmp_path, kind, found):
     _server, access = lab()
@@ -83,6 +83,8 @@ def test_a_private_key_that_can_not_be_used_is_named_and_not_the_user(lab, tmp_p
             serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, encryption))
     elif kind == "garbage":
         key.write_text("no key\n")
+    elif kind == "bytes":
+        key.write_bytes(b"\x00\xe5\xff")
     elif kind == "folder":
         key.mkdir()
     with pytest.raises(SwitchError, match=rf"private key {key} - expected a key without a passphrase, found {found}\. Correct private_key_file\."):
