@@ -85,6 +85,7 @@ def read_cables(request: Request, notes: Notes) -> Cables:
     cables = Cables(cages=sockets.cages)
     for index, item in enumerate(request.cables or _default(request)):
         where = f"fabric_cables[{index}]"
+        sockets.cable = f"{where} ({_ends(item)})"
         found: list[Leg] | Pair | Trunk | None = None
         if isinstance(item, dict) and "switch" in item:
             found = _star(index, where, item, sockets, notes)
@@ -99,6 +100,16 @@ def read_cables(request: Request, notes: Notes) -> Cables:
             notes.refuse(where, "two ends, or a mapping with switch or between", what, fix)
         cables.sound = cables.sound and bool(found)
     return cables
+
+
+def _ends(item: Any) -> str:
+    """The ends of a cable as they are written, whatever they are."""
+    if not isinstance(item, dict):
+        item = {"between": item}
+    switch = [".".join(shown(item[key]) for key in ("switch", "cage") if item.get(key) is not None)] if "switch" in item else []
+    ends = item.get("to" if switch else "between")
+    words = [shown(end) for end in ends if end is not None] if isinstance(ends, list) else []
+    return " to ".join(filter(None, [*switch, listed(words)] if switch else words))
 
 
 def _default(request: Request) -> list[Any]:

@@ -41,6 +41,9 @@ SWITCH_VARIABLES = {
 }
 """Variable of one host -> its key in the request."""
 
+WAYS = ("ansible_port", "ansible_ssh_port", "ansible_connection", "ansible_ssh_common_args", "ansible_ssh_extra_args")
+"""What makes one ``ansible_host`` two machines: a port of its own, another jump host, no SSH at all."""
+
 LIKENESS = 0.85
 """From which ratio on difflib's verdict counts as a misspelling: one letter more, less or changed in a name of ours."""
 
@@ -84,6 +87,7 @@ def build_request(hostvars: Mapping[str, Any], groups: Mapping[str, Any], settin
     request["nodes"] = [_host(notes, name, hosts[name], NODE_VARIABLES) for name in names["gb10_nodes"]]
     request["switches"] = [_host(notes, name, hosts[name], SWITCH_VARIABLES) for name in names["gb10_switches"]]
     request["previous"] = _previous(notes, options)
+    _refuse_shared(notes, hosts, [*request["nodes"], *request["switches"]])
     _refuse_misspelt(notes, hosts, options.get("specs") or [])
     _refuse_run(notes, request, options)
     children = _child_groups(hostvars)
@@ -160,6 +164,23 @@ def _refuse_run(notes: Notes, request: dict[str, Any], run: dict[str, Any]) -> N
         lost = "Begin it with a slash, or with {{ inventory_dir }}: it would lie beside the playbook, in the installed collection."
         none = ("a folder", "none, because the inventory is not a file", "Set fabric_output_dir.")
         notes.refuse("fabric_output_dir", *(("a full path", path.rpartition("/")[0], lost) if path else none))
+
+
+def _refuse_shared(notes: Notes, hosts: Mapping[str, Any], asked: list[dict[str, Any]]) -> None:
+    """Refuse two hosts that are one machine, for ``ansible_host`` and the way to it are the same; a host without one goes by its name.
+
+    :param asked: the nodes and switches of the request.
+    """
+    users: dict[tuple[str, ...], list[str]] = {}
+    for name, address in {host["name"]: str(host.get("address", host["name"])) for host in asked}.items():
+        ways = {way: _value(notes, name, hosts[name], way) for way in WAYS}
+        old = ways.pop("ansible_ssh_port")
+        ways["ansible_port"] = ways["ansible_port"] or old or 22
+        users.setdefault((address.strip().lower(), *map(str, ways.values())), []).append(name)
+    for (address, *_ways), sharing in users.items():
+        if len(sharing) > 1:
+            fix = "Give each the address of its own machine; two machines behind one address need an ansible_port each."
+            notes.refuse(f"ansible_host {address}", "one host", listed(sharing), fix)
 
 
 def _refuse_misspelt(notes: Notes, hosts: Mapping[str, Any], specs: list[Any]) -> None:

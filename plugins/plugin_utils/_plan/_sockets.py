@@ -31,10 +31,14 @@ class NodeEnd:
 
 
 class Sockets:
-    """The sockets of all nodes and switches. ``cages``: switch -> cage -> ``{mode, media, fec}`` of every cage in use."""
+    """The sockets of all nodes and switches. ``cages``: switch -> cage -> ``{mode, media, fec}`` of every cage in use.
+
+    ``cable``: the one whose ends are being read, as a person finds it.
+    """
 
     def __init__(self, request: Request, notes: Notes) -> None:
         self.cages: dict[str, dict[str, dict[str, str]]] = {}
+        self.cable = ""
         self._nodes, self._switches, self._notes = request.nodes, request.switches, notes
         self._taken: dict[str, str] = {}
 
@@ -66,7 +70,7 @@ class Sockets:
         elif name not in self._nodes:
             fix = closest(name, self._nodes, "Correct the name, or add the host to gb10_nodes.")
             self._notes.refuse(f"{where}: {value}", "a host of gb10_nodes before the last dot", shown(name), fix)
-        elif self._take(where, f"{name}.{port}"):
+        elif self._take(f"{name}.{port}"):
             return NodeEnd(name, port)
         return None
 
@@ -84,7 +88,7 @@ class Sockets:
             return None
         cages = _cages.cages_of(model)
         if value in cages:
-            return value if self._take(where, f"{switch.name}.{value}") else None
+            return value if self._take(f"{switch.name}.{value}") else None
         kinds = one_of(f"{family}-1 to -{count}" for family, count in model.cages.items())
         fix = closest(value, cages, "Write the name that RouterOS prints for the socket, without a lane.")
         self._notes.refuse(f"{where}: {switch.name}", f"a cage of the {switch.model} ({kinds})", shown(value), fix)
@@ -112,12 +116,14 @@ class Sockets:
             wanted = None
         self.cages.setdefault(switch.name, {})[cage] = {"mode": mode.name, "media": medium, "fec": wanted or mode.fec[0]}
 
-    def _take(self, where: str, socket: str) -> bool:
-        if socket in self._taken:
-            self._notes.refuse(socket, "one cable", f"{self._taken[socket]} and {where}", "A socket takes one plug: correct one of the two.")
-            return False
-        self._taken[socket] = where
-        return True
+    def _take(self, socket: str) -> bool:
+        if socket not in self._taken:
+            self._taken[socket] = self.cable
+            return True
+        first = self._taken[socket]
+        found = f"it twice in {first}" if first == self.cable else f"{first} and {self.cable}"
+        self._notes.refuse(socket, "one cable", found, "A socket takes one plug: correct one of the two.")
+        return False
 
 
 def family_of(cage: str) -> str:

@@ -13,6 +13,8 @@ from ._notes import Notes, listed
 from ._request import Request
 
 NODES = {"two_node_direct": "exactly 2 nodes", "three_node_ring": "exactly 3 nodes", "switched_fabric": "at least 2 nodes"}
+WITHOUT_SWITCH = {2: "two_node_direct", 3: "three_node_ring"}
+"""Number of nodes -> the topology that can do without a switch."""
 
 
 def refuse_wrong_count(request: Request, notes: Notes) -> bool:
@@ -25,7 +27,9 @@ def refuse_wrong_count(request: Request, notes: Notes) -> bool:
         )
         notes.refuse("gb10_nodes", NODES[topology], f"{count} in a ring", fix)
     elif (topology == "three_node_ring" and count < 3) or (topology == "two_node_direct" and count != 2) or (topology and count < 2):
-        notes.refuse("gb10_nodes", f"{NODES[topology]} for {topology}", count, "Correct the inventory, or choose another fabric_topology.")
+        fitting = "switched_fabric" if request.switches else WITHOUT_SWITCH.get(count, "switched_fabric")
+        choice = f"or write fabric_topology: {fitting}" if count > 1 else "no topology has fewer than 2 nodes"
+        notes.refuse("gb10_nodes", f"{NODES[topology]} for {topology}", count, f"Correct the inventory, {choice}.")
     else:
         return False
     return True

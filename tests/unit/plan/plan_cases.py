@@ -105,6 +105,8 @@ REFUSED: dict[str, Any] = {
     "switch model type": switched(switches=switch(model={"a": 1})),
     "one node": direct(nodes=hosts(1)),
     "three nodes direct": direct(nodes=hosts(3)),
+    "four nodes direct": direct(nodes=hosts(4)),
+    "three nodes direct, and a switch": direct(nodes=hosts(3), switches=switch(model="CRS804")),
     "two in a ring": ring(nodes=hosts(2)),
     "four in a ring": ring(nodes=hosts(4)),
     "one switched": switched(1),
@@ -119,6 +121,15 @@ REFUSED: dict[str, Any] = {
     "cable end unknown port": direct(cables=[["spark-1.p0", "spark-2.p2"]]),
     "cable end no port": direct(cables=[["spark-1.p0", "spark-2"]]),
     "cable end used twice": direct(cables=[["spark-1.p0", "spark-2.p0"], ["spark-1.p0", "spark-2.p1"]]),
+    "cable end twice in one breakout": switched(cables=[star("qsfp56-dd-1", "spark-1.p0"), star("qsfp56-dd-2", "spark-2.p0", "spark-2.p0")]),
+    "cable end on two cages": switched(
+        3, cables=[star("qsfp56-dd-1", "spark-1.p0", "spark-2.p0"), star("qsfp56-dd-2", None, "spark-2.p0"), star("qsfp56-dd-3", "spark-3.p0")]
+    ),
+    "cable end on two unmanaged switches": switched(
+        switches=[{"name": "tor", "managed": False}, {"name": "sw", "managed": False}],
+        cables=[{"switch": "tor", "to": ["spark-1.p0", "spark-2.p0"]}, {"switch": "sw", "to": ["spark-2.p0"]}],
+    ),
+    "trunk in a cage that is taken": joined(trunk(a="a.qsfp56-dd-1")),
     "cable to itself": direct(cables=[["spark-1.p0", "spark-2.p0"], ["spark-1.p1", "spark-1.p1"]]),
     "cable to itself, two ports": ring(cables=[["spark-1.p0", "spark-1.p1"]]),
     "pair with media": direct(cables=[{"between": ["spark-1.p0", "spark-2.p0"], "media": "optical"}]),
@@ -183,6 +194,7 @@ REFUSED: dict[str, Any] = {
     "supernet too small": ring(supernet="10.77.0.0/22"),
     "supernet smaller than a rail": direct(supernet="10.77.0.0/25"),
     "address would move by id": direct(previous=STORED, nodes=[{"name": "spark-2"}, {"name": "spark-1"}]),
+    "address would move by cables": ring(previous=make_plan(ring(cables=[["spark-1.p0", "spark-2.p0"], ["spark-2.p1", "spark-3.p0"], ["spark-3.p1", "spark-1.p1"]]))),
     "address would move by supernet": direct(previous=STORED, supernet="10.78.0.0/16"),
     "address would move by topology": ring(previous=STORED),
     "address would move by prefix": direct(previous=STORED, rail_prefix=25),

@@ -130,6 +130,8 @@ all:
     gb10_nodes: {children: {rack_1: {hosts: {spark-1: {}}}, rack_2: {hosts: {spark-2: {}}}}}
 """
 
+ONE_EACH = "Give each the address of its own machine; two machines behind one address need an ansible_port each."
+
 NO_PLAN = (
     "/x/.gb10/plan.json - expected the stored plan, found something else. "
     "Restore the file; or remove it, which gives up the protection of the addresses in use."
@@ -146,6 +148,18 @@ REFUSED = [
         "fabric_mtu - expected one value for all hosts, found 1500 on spark-2 and nothing on spark-1. Set it once, under all: vars."]),
     ("a template that fails", PAIR.replace("{ansible_host: spark-2.lan}", "{fabric_management: '{{ nosuch }}'}"), {}, [
         "spark-2: fabric_management - expected a value that can be computed, found an error: 'nosuch' is undefined. Correct the variable."]),
+    ("one machine twice", PAIR.replace("spark-2.lan", "192.168.10.11"), {}, [
+        f"ansible_host 192.168.10.11 - expected one host, found spark-1 and spark-2. {ONE_EACH}"]),
+    ("one name twice, differently written", PAIR.replace("192.168.10.11", "SPARK-2.lan"), {}, [
+        f"ansible_host spark-2.lan - expected one host, found spark-1 and spark-2. {ONE_EACH}"]),
+    ("a host that is called like the address of another", PAIR.replace("spark-2.lan", "spark-1").replace("{ansible_host: 192.168.10.11}", "{}"), {}, [
+        f"ansible_host spark-1 - expected one host, found spark-1 and spark-2. {ONE_EACH}"]),
+    ("a machine twice, by the port that is meant anyway", PAIR.replace("spark-2.lan", "192.168.10.11, ansible_port: 22"), {}, [
+        f"ansible_host 192.168.10.11 - expected one host, found spark-1 and spark-2. {ONE_EACH}"]),
+    ("a machine twice, by two names of one port", PAIR.replace("10.11", "10.11, ansible_port: 23").replace("spark-2.lan", "192.168.10.11, ansible_ssh_port: 23"),
+     {}, [f"ansible_host 192.168.10.11 - expected one host, found spark-1 and spark-2. {ONE_EACH}"]),
+    ("a node and a switch", PAIR + "    gb10_switches: {hosts: {sw: {ansible_host: 192.168.10.11}}}\n", {}, [
+        f"ansible_host 192.168.10.11 - expected one host, found spark-1 and sw. {ONE_EACH}"]),
     ("child groups without ids", CHILDREN, {}, [
         "fabric_node_id - expected a number on every node where gb10_nodes has child groups, found none with rack_1 and rack_2. "
         "Set fabric_node_id on every node: adding a host to a child group changes the order of all."]),
@@ -198,6 +212,9 @@ ACCEPTED = [
     ),
     ("the playbook's topology", PAIR, {"expected_topology": "two_node_direct"}),
     ("texts for true and false", PAIR, {"renumber": "no", "strict": "yes"}),
+    ("one address, a port each", PAIR.replace("192.168.10.11", "localhost, ansible_port: 2201").replace("spark-2.lan", "localhost, ansible_port: 2202"), {}),
+    ("one address, one port of two left out", PAIR.replace("192.168.10.11", "jump").replace("spark-2.lan", "jump, ansible_port: 2202"), {}),
+    ("one address behind two jump hosts", PAIR.replace("spark-2.lan", "192.168.10.11, ansible_ssh_common_args: -J other"), {}),
     ("a group that is no child", PAIR + "    canaries: {hosts: {spark-1: {}}}\n", {}),
 ]
 
