@@ -100,3 +100,11 @@ PAGES = {
 def test_what_was_seen_is_written_when_it_is_another_page(folder, stored, page, expected):
     given = {"fabric_neighbors_output_dir": folder, "_fabric_neighbors_stored": stored, "__fabric_neighbors_answer": {"page": page}}
     assert value("fabric_neighbors", "_fabric_neighbors_page_is_new", given) is expected
+
+
+def test_a_node_that_left_the_play_before_its_links_counts_as_one_that_never_got_there():
+    given = {
+        "ansible_play_hosts_all": ["spark-1", "spark-2"], "fabric_links_state": "absent",
+        "hostvars": {"spark-1": {}, "spark-2": {"__fabric_links_absent": {"changed": True}}},
+    }
+    assert value("fabric_links", "_fabric_links_results", given) == {"spark-1": {"skipped": True}, "spark-2": {"changed": True}}
