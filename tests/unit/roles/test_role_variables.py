@@ -45,6 +45,7 @@ def test_rails_are_brought_back_where_the_plan_says_none_and_something_may_be_le
 ACCESS = {
     "names of today": ({"ansible_host": "h", "ansible_port": 1, "ansible_user": "u", "ansible_password": "p"}, ("h", 1, "u", "p")),
     "older names": ({"ansible_ssh_host": "h", "ansible_ssh_port": 1, "ansible_ssh_user": "u", "ansible_ssh_pass": "p"}, ("h", 1, "u", "p")),
+    "the other name of the password": ({"ansible_ssh_password": "p"}, ("crs812", 22, "admin", "p")),
     "both": ({"ansible_port": 1, "ansible_ssh_port": 2, "ansible_user": "u", "ansible_ssh_user": "v"}, ("crs812", 1, "u", None)),
     "none": ({}, ("crs812", 22, "admin", None)),
 }
