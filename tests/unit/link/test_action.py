@@ -25,6 +25,9 @@ TAKEN = (
     "rollback - expected armed until this run confirms it, found one that another run took away. "
     "What that run left is in force: wait for it to end, then run again."
 )
+PERHAPS = (
+    f"connection - expected one that lasts until the change is confirmed, found it lost ({LOST}). It may be in force; run it again."
+)
 UNTOUCHED = (
     "connection - expected one that lasts until the change has begun, found it lost (Connection to spark-1 closed by remote host.). "
     "Nothing was changed; run it again."
@@ -83,13 +86,20 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
         ([KILLED, RESTORED], RESTORED),
         ([KILLED, NONE], {**KILLED, "rollback": NONE["rollback"]}),
         ([ARMED, NONE], {"failed": True, "msg": TAKEN}),
+        ([ARMED, LOST, NONE], {**ARMED, "rollback": CONFIRMED["rollback"]}),
+        ([ARMED, action._Silence(), NONE], {**ARMED, "rollback": CONFIRMED["rollback"]}),
+        ([ARMED, KILLED, NONE], {**ARMED, "rollback": CONFIRMED["rollback"]}),
+        ([ARMED, REFUSED, NONE], {"failed": True, "msg": TAKEN}),
         ([LOST, NONE], {"failed": True, "msg": UNTOUCHED, "rollback": NONE["rollback"]}),
+        ([LOST, REFUSED, NONE], {"failed": True, "msg": UNTOUCHED, "rollback": NONE["rollback"]}),
+        ([LOST, LOST, NONE], {"failed": True, "msg": PERHAPS}),
         ([action._Silence(), RESTORED], RESTORED),
     ],
     ids=[
         "new login confirms", "network comes back in time", "network comes back too late", "connection lost in the middle, change was made",
         "connection lost in the middle, change was undone", "module killed", "module failed before it armed", "another run confirmed or undid it",
-        "lost before it armed", "no answer, rollback fired",
+        "confirmed, and the answer was lost", "confirmed, and the answer came too late", "confirmed, and killed then", "not reached, and another run confirmed it",
+        "lost before it armed", "lost before it armed, not reached then", "lost, and perhaps confirmed, and that lost as well", "no answer, rollback fired",
     ],
 )  # fmt: skip
 def test_change_is_confirmed_over_a_new_connection_or_told_as_undone(clock: Clock, answers: list[Any], expected: dict[str, Any]) -> None:
