@@ -98,7 +98,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     ids=[
         "new login confirms", "network comes back in time", "network comes back too late", "connection lost in the middle, change was made",
         "connection lost in the middle, change was undone", "module killed", "module failed before it armed", "another run confirmed or undid it",
-        "confirmed, and the answer was lost", "confirmed, and the answer came too late", "confirmed, and killed then", "not reached, and another run confirmed it",
+        "confirmed, and the answer was lost", "confirmed, and the answer came too late",
+        "confirmed, and killed then", "not reached, and another run confirmed it",
         "lost before it armed", "lost before it armed, not reached then", "lost, and perhaps confirmed, and that lost as well", "no answer, rollback fired",
     ],
 )  # fmt: skip
