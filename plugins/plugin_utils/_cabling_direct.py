@@ -5,20 +5,15 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from . import _wiring
+from ._cabling_offer import caution, offer, ordered
 from ._cabling_seen import DOWN, HEARD, MISSING, SILENT, UNLINKED, Seen
 from ._cabling_words import Answer, unheard
 from ._plan._notes import listed
 from ._wiring import Cable, Port, cable, join
-
-_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
-
-_HOW = "put the fabric_cables below into the inventory, or pass them with -e @FILE"
 
 _FOUND = {
     MISSING: "no {port}",
@@ -55,22 +50,28 @@ def judge(plan: dict[str, Any], seen: Seen, answer: Answer) -> None:
     elif seen.absent:
         _partly(planned, wiring, switched, seen, answer)
     elif _wiring.is_fabric(nodes, wiring) and not _only_missing(wiring, want):
-        _other_order(nodes, wiring, planned, seen, answer)
+        _other_order(plan, wiring, planned, seen, answer)
     else:
-        _wrong(nodes, wiring, planned, switched, seen, answer)
+        _wrong(plan, wiring, planned, switched, seen, answer)
 
 
-def _wrong(nodes: Sequence[str], wiring: list[Cable], planned: list[Cable], switched: list[list[Port]], seen: Seen, answer: Answer) -> None:
-    """Something must be done at the rack."""
+def _wrong(plan: dict[str, Any], wiring: list[Cable], planned: list[Cable], switched: list[list[Port]], seen: Seen, answer: Answer) -> None:
+    """Something must be done at the rack: as little as leads to a fabric that no plan warns of."""
+    nodes = list(plan["nodes"])
     peers = dict(sorted((end, other) for ends in planned for end, other in (ends, ends[::-1])))
     obstacles = _obstacles(peers, switched, seen, answer)
     foreign = [port for port, state in seen.ports.items() if state.foreign and state.state != HEARD]
-    moves, added = _wiring.smallest_change(nodes, wiring, planned, {*obstacles, *foreign, *(port for ports in switched for port in ports)})
+    blocked = {*obstacles, *foreign, *(port for ports in switched for port in ports)}
+    moves, added = _wiring.smallest_change(nodes, wiring, planned, blocked)
+    warned = caution(plan, _result(wiring, moves, added), planned)
+    if warned:
+        exact = _wiring.smallest_change(nodes, wiring, planned, blocked, exact=True)
+        moves, added, warned = (*exact, warned) if any(exact) else (moves, added, "")
     only_missing = _only_missing(wiring, {cable(*ends) for ends in planned})
     if only_missing:
         moves, added = [], [ends for ends in planned if cable(*ends) not in wiring]
     if moves:
-        _moves(nodes, wiring, planned, moves, added, seen, answer)
+        _moves(plan, wiring, planned, (moves, added, warned), seen, answer)
     elif not obstacles:
         _missing(wiring, planned, added, seen, answer)
     elif not only_missing:
@@ -124,24 +125,33 @@ def _missing(wiring: list[Cable], planned: list[Cable], added: list[Cable], seen
         fix += f" A cable in {listed(unseen, last='or')} is not seen, because the port is down." if unseen else ""
         answer.refuse("missing", listed(map(join, ends)), "a cable between them", found, fix)
     answer.additions += [list(map(join, ends)) for ends in added]
-    _offer(wiring + added, planned, answer)
-    if answer.fabric_cables:
-        _differences(wiring, planned, "which can be a fabric too", f"Plug in what is missing, then {_HOW}.", answer)
+    how = offer(wiring + added, planned, answer)
+    if how:
+        _differences("other order", wiring, planned, "which can be a fabric too", f"Plug in what is missing, then {how}.", answer)
 
 
 def _moves(
-    nodes: Sequence[str], wiring: list[Cable], planned: list[Cable], moves: list[_wiring.Move], added: list[Cable], seen: Seen, answer: Answer
+    plan: dict[str, Any], wiring: list[Cable], planned: list[Cable], change: tuple[list[_wiring.Move], list[Cable], str], seen: Seen, answer: Answer
 ) -> None:
-    """Cables that are to be moved, and then perhaps plugged in."""
-    place = dict(moves)
-    result = [cable(place.get(one, one), place.get(other, other)) for one, other in wiring] + added
+    """Cables that are to be moved, and then perhaps plugged in; the third part of ``change`` is why it is no smaller one."""
+    nodes, (moves, added, warned) = list(plan["nodes"]), change
+    result = _result(wiring, moves, added)
     _steps(moves, added, seen, answer)
     answer.additions = [list(map(join, ends)) for ends in added]
     plugs = [f"plug a cable between {join(one)} and {join(other)}" for one, other in added]
-    _offer(result, planned, answer)
+    how = offer(result, planned, answer)
     fix = f"Do this in order: {'; '.join(answer.steps + plugs)}."
-    fix += f" Then it is a fabric, in another order than planned: {_HOW}." if answer.fabric_cables else ""
-    answer.refuse("wrong", "cabling", "a cable between every two nodes", "; ".join(_faults(nodes, wiring)), fix)
+    fix += f" Then it is a fabric, in another order than planned: {how}." if how else ""
+    faults = _faults(nodes, wiring)
+    if warned and len(faults) == len(_wiring.pairs_missing(nodes, wiring)):
+        _differences("wrong", wiring, planned, "which leads to a fabric that the plan warns of", f"{fix} {warned}", answer)
+    else:
+        answer.refuse("wrong", "cabling", "a cable between every two nodes", "; ".join(faults), fix)
+
+
+def _result(wiring: list[Cable], moves: list[_wiring.Move], added: list[Cable]) -> list[Cable]:
+    place = dict(moves)
+    return [cable(place.get(one, one), place.get(other, other)) for one, other in wiring] + added
 
 
 def _steps(moves: list[_wiring.Move], added: list[Cable], seen: Seen, answer: Answer) -> None:
@@ -162,55 +172,28 @@ def _faults(nodes: Sequence[str], wiring: list[Cable]) -> list[str]:
     return found + [f"none between {listed(pair)}" for pair in _wiring.pairs_missing(nodes, wiring)]
 
 
-def _other_order(nodes: Sequence[str], wiring: list[Cable], planned: list[Cable], seen: Seen, answer: Answer) -> None:
-    """It is a fabric, but the addresses of the plan would be in the wrong places."""
-    _offer(wiring, planned, answer)
-    moves, _added = _wiring.smallest_change(nodes, wiring, planned, exact=True)
+def _other_order(plan: dict[str, Any], wiring: list[Cable], planned: list[Cable], seen: Seen, answer: Answer) -> None:
+    """It is a fabric, but the addresses of the plan would be in the wrong places. What is better comes first."""
+    how, warned = offer(wiring, planned, answer), caution(plan, wiring, planned)
+    moves, _added = _wiring.smallest_change(list(plan["nodes"]), wiring, planned, exact=True)
     _steps(moves, [], seen, answer)
-    fix = f"Either keep the cables: {_HOW}. Or keep the plan: {'; '.join(answer.steps)}."
-    _differences(wiring, planned, "which is a fabric too", fix, answer)
+    steps = "; ".join(answer.steps) or f"plug in {listed(map(_said, planned))}"
+    fix = f"Either keep the cables: {how}. Or keep the plan: {steps}."
+    if warned:
+        fix = f"Better keep the plan. Do this in order: {steps}. Or keep the cables: {how}. The plan warns of these cables: {warned}"
+    _differences("other order", wiring, planned, "which is a fabric too", fix, answer)
 
 
-def _differences(wiring: list[Cable], planned: list[Cable], remark: str, fix: str, answer: Answer) -> None:
+def _differences(kind: str, wiring: list[Cable], planned: list[Cable], remark: str, fix: str, answer: Answer) -> None:
     """Say which cables are there instead of which."""
     used = {port for ends in wiring for port in ends}
     expected = [ends for ends in planned if cable(*ends) not in wiring and used & set(ends)]
-    found = [ends for ends in _ordered(wiring, planned) if cable(*ends) not in {cable(*other) for other in planned}]
-    answer.refuse("other order", "cabling", listed(map(_said, expected or planned)), f"{listed(map(_said, found))}, {remark}", fix)
+    found = [ends for ends in ordered(wiring, planned) if cable(*ends) not in {cable(*other) for other in planned}]
+    answer.refuse(kind, "cabling", listed(map(_said, expected or planned)), f"{listed(map(_said, found))}, {remark}", fix)
 
 
 def _said(ends: Cable) -> str:
     return f"{join(ends[0])} to {join(ends[1])}"
-
-
-def _ordered(wiring: Iterable[Cable], planned: Sequence[Cable]) -> list[Cable]:
-    """The cables in the order of the plan's between the same nodes, so that every two nodes keep their subnets; others last."""
-    rest = sorted(wiring)
-    found: list[Cable] = []
-    for one, other in planned:
-        same = next((ends for ends in rest if {ends[0][0], ends[1][0]} == {one[0], other[0]}), None)
-        if same:
-            rest.remove(same)
-            found.append(same if same[0][0] == one[0] else same[::-1])
-    return found + rest
-
-
-def _offer(wiring: list[Cable], planned: list[Cable], answer: Answer) -> None:
-    """Write ``fabric_cables`` for a wiring that is another than planned."""
-    if {cable(*ends) for ends in planned} <= set(wiring):
-        return
-    ordered = _ordered(wiring, planned)
-    before = {port: number for number, ends in enumerate(planned) for port in ends}
-    after = {port: number for number, ends in enumerate(ordered) for port in ends}
-    lines = [f"  - [{_yaml(one)}, {_yaml(other)}]" for one, other in ordered]
-    if any(after.get(port, number) != number for port, number in before.items()):
-        lines.append("fabric_renumber: true  # for one run: addresses move to other ports")
-    answer.fabric_cables = "\n".join(["fabric_cables:", *lines, ""])
-
-
-def _yaml(port: Port) -> str:
-    end = ".".join(port)
-    return end if _PLAIN.fullmatch(end) else json.dumps(end)
 
 
 def _second_cables(extra: set[Cable], answer: Answer) -> None:

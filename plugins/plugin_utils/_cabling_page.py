@@ -167,7 +167,7 @@ def _found_joints(plan: dict[str, Any], seen: Seen) -> dict[Port, Joint]:
     parts: Counter[str] = Counter()
     alone = [[port] for port, state in seen.ports.items() if state.state != HEARD and state.legs(plan)]
     for ports in seen.segments() + alone:
-        legs = {port: next(iter(seen.port(port).legs(plan)), "") for port in ports}
+        legs = {port: listed(seen.port(port).legs(plan)) for port in ports}
         homes = {port: home[leg.partition(" ")[0]] for port, leg in legs.items() if leg}
         named = next((place[port] for port in ports if place.get(port)), "") or next(iter(homes.values()), "")
         if named and not (seen.is_cable(ports) and size[named] > 2):

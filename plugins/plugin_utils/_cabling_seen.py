@@ -47,10 +47,12 @@ class SeenPort:
         return SILENT if any(rail["carrier"] for rail in self.rails) else UNLINKED
 
     def legs(self, plan: dict[str, Any]) -> list[str]:
-        """On which legs of the plan's switches this port is. What a switch says by LLDP comes through the cable itself; a host table is older."""
+        """On which leg of the plan's switches this port is: where one of them has learned it, for it has just called; else where one says by LLDP that
+        it is. More than one by LLDP alone, whose word stays two minutes after a cable was moved, so that the last may be an older one."""
+        if self.leg:
+            return [str(self.leg)]
         found = [(system, interface.rpartition("/")[2]) for system, interface in self.switches if system in plan["switches"]]
-        by_lldp = [name for name in dict.fromkeys(found) if _cages.parse_port(name[1])]
-        return [" ".join(name) for name in by_lldp or ([self.leg] if self.leg else [])]
+        return [" ".join(name) for name in dict.fromkeys(found) if _cages.parse_port(name[1])]
 
     @property
     def foreign(self) -> list[str]:

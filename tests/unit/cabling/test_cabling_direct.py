@@ -28,7 +28,9 @@ AS_PLANNED = ("1.0=2.1", "2.0=3.1", "3.0=1.1")
 TWO_CABLES = plan("two_node_direct", PAIR_NODES, [["spark-1.p0", "spark-2.p0"], ["spark-1.p1", "spark-2.p1"]])
 ODD = plan("two_node_direct", ("1st", "lab.example.org"))
 
-CABLES = "put the fabric_cables below into the inventory, or pass them with -e @FILE"
+CABLES = "put the fabric_cables below into the inventory, or pass them with -e @FILE in this and every later run"
+ERROR = "Rings cabled like this were seen to fail in NCCL with error 110: cable p0 of each node to p1 of the next."
+REFUSED = "It works here, but NVIDIA's own tools refuse it."
 BETWEEN = "expected a cable between them, found"
 PLUG = "Plug a cable between them, or check the one that is there."
 FOLLOW = "it leads to a machine that is not in the inventory, to a port that is down, or is broken."
@@ -95,7 +97,8 @@ def test_who_writes_the_printed_cables_into_the_inventory_has_what_is_planned(no
     assert made["refusals"] == []
     assert verdict(made, *text_of(cables))["verdict"] == "as planned"
     moved = make_plan({**request, "previous": PLANS[nodes]})["refusals"]
-    assert printed.get("fabric_renumber", False) is (moved != [])
+    assert ("run once with -e fabric_renumber=true" in " ".join(found["refusals"])) is (moved != [])
+    assert list(printed) == ["fabric_cables"]
     members = [subnet["members"] for subnet in made["subnets"]]
     assert members[: len(PLANS[nodes]["subnets"])] == [subnet["members"] for subnet in PLANS[nodes]["subnets"]]
 
@@ -163,9 +166,9 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
     ),
     "the other port, because something else is in the planned one": (
         PAIR, ("1.1=2.0",), {"states": {"1.0": "link"}}, "other order",
-        [f"cabling - expected spark-1 p0 to spark-2 p0, found spark-1 p1 to spark-2 p0, which is a fabric too. Either keep the cables: {CABLES}. "
-         "Or keep the plan: unplug the cable at spark-1 p0, whose other end does not answer; unplug the cable at spark-1 p1, plug it into "
-         "spark-1 p0."],
+        [f"cabling - expected spark-1 p0 to spark-2 p0, found spark-1 p1 to spark-2 p0, which is a fabric too. Better keep the plan. "
+         "Do this in order: unplug the cable at spark-1 p0, whose other end does not answer; unplug the cable at spark-1 p1, plug it into "
+         f"spark-1 p0. Or keep the cables: {CABLES}. The plan warns of these cables: {REFUSED}"],
         [],
     ),
     "two ends swapped": (
@@ -189,6 +192,36 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
          "Do this in order: unplug the cable at spark-3 p0, whose other end does not answer; unplug the cable at spark-1 p1, plug it into "
          "spark-3 p1; "
          "plug a cable between spark-1 p1 and spark-3 p0."],
+        [],
+    ),
+    "a loop, and the planned port is down": (
+        PAIR, ("1.0=1.1",), {"states": {"2.0": "down"}}, "wrong",
+        ["spark-2 p0 - expected spark-1 p0 at the other end, found that it is down. "
+         "Set fabric_neighbors_bring_up: true to have it raised meanwhile, or set its interfaces up.",
+         "cabling - expected a cable between every two nodes, found spark-1 p0 and spark-1 p1 on one cable; none between spark-1 and spark-2. "
+         f"Do this in order: unplug the cable at spark-1 p0, plug it into spark-2 p1. Then it is a fabric, in another order than planned: {CABLES}."],
+        [],
+    ),
+    "a cable that can only be the beginning of a ring that fails": (
+        RING, ("1.0=2.0",), {}, "wrong",
+        ["cabling - expected spark-1 p0 to spark-2 p1 and spark-2 p0 to spark-3 p1, found spark-1 p0 to spark-2 p0, which leads to a fabric that the "
+         "plan warns of. Do this in order: unplug the cable at spark-1 p0, plug it into spark-3 p1; plug a cable between spark-1 p0 and spark-2 p1; "
+         f"plug a cable between spark-1 p1 and spark-3 p0. {ERROR}"],
+        [],
+    ),
+    "a ring that fails": (
+        RING, ("1.0=2.0", "2.1=3.1", "3.0=1.1"), {}, "other order",
+        ["cabling - expected spark-1 p0 to spark-2 p1 and spark-2 p0 to spark-3 p1, found spark-1 p0 to spark-2 p0 and spark-2 p1 to spark-3 p1, which "
+         "is a fabric too. Better keep the plan. Do this in order: unplug the cable at spark-1 p0 and hold its end; unplug the cable at spark-3 p1, plug "
+         f"it into spark-1 p0; plug the end in your hand into spark-3 p1. Or keep the cables: {CABLES}; run once with -e fabric_renumber=true, because "
+         f"addresses move to other ports. The plan warns of these cables: {ERROR}"],
+        [],
+    ),
+    "one of two planned cables, in another order": (
+        TWO_CABLES, ("1.0=2.1",), {}, "other order",
+        ["cabling - expected spark-1 p0 to spark-2 p0 and spark-1 p1 to spark-2 p1, found spark-1 p0 to spark-2 p1, which is a fabric too. Better keep "
+         "the plan. Do this in order: plug in spark-1 p0 to spark-2 p0 and spark-1 p1 to spark-2 p1. Or keep the cables: "
+         f"{CABLES}; run once with -e fabric_renumber=true, because addresses move to other ports. The plan warns of these cables: {REFUSED}"],
         [],
     ),
     "a second cable": (

@@ -74,3 +74,23 @@ def test_odd_names_break_neither_the_table_nor_the_picture() -> None:
     page = verdict(odd, nodes=())["page"]
     assert '["a|b"]' in page and '["c#34;d"]' in page and "| a&#124;b p0 |" in page
     assert PAIR_NODES[0] not in page
+
+
+BOTH = [("crs812", leg, True) for leg in ("qsfp56-dd-1-1", "qsfp56-dd-1-5")]
+"""LLDP of the leg that a cable was in, and of the one that it is in now: either may be the older one."""
+TOLD = {
+    "swapped, as the switch has learned": (CROSSED, ["DIFFERS", "DIFFERS", "as planned", "as planned"], "crs812 qsfp56-dd-1-5 (hears 3 of 3)"),
+    "in place again, as the switch has learned": (table(**HOSTS), ["as planned"] * 4, "crs812 qsfp56-dd-1-1 (hears 3 of 3)"),
+    "one or the other": (
+        None, ["DIFFERS", "DIFFERS", "as planned", "as planned"], "crs812 qsfp56-dd-1-1 and crs812 qsfp56-dd-1-5 (hears 3 of 3)",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("hosts", "remarks", "there"), TOLD.values(), ids=TOLD)
+def test_table_and_warnings_agree_on_the_leg_when_lldp_remembers_two(hosts: Any, remarks: list[str], there: str) -> None:
+    found = verdict(FOUR, "1.0=2.0=3.0=4.0", near=False, tables={"crs812": hosts} if hosts else None, lldp={"1.0": BOTH, "2.0": BOTH})
+    rows = {line[:10]: line for line in found["table"][1:] if "crs812" in line}
+    assert [next(remark for remark in ("DIFFERS", "as planned") if line.endswith(remark)) for line in rows.values()] == remarks
+    assert [text[:10] for text in found["warnings"]] == [port for port, remark in zip(rows, remarks) if remark == "DIFFERS"]
+    assert there in rows["spark-1 p0"]
