@@ -106,14 +106,20 @@ def _judged(check: Check, host: str, things: list[dict[str, Any]], playbook: str
 def evaluate(checks: list[Check], document: dict[str, Any]) -> list[Result]:
     """Hold every row of ``prepared`` against the document; the order is that of the catalogue, then that of the nodes.
 
-    A node that is no part of the run (its ``absent`` says why) gives one result of its own and is asked nothing.
+    A node that is no part of the run (its ``absent`` says why), or that told nothing (``silent``), gives one result of its own and is
+    asked nothing.
     :raises CheckError: for an expression that misuses what it found.
     """
-    present = [node for node in document["nodes"] if not node.get("absent")]
+    present = [node for node in document["nodes"] if not (node.get("absent") or node.get("silent"))]
     results = [
         Result(id="node", title="node", host=node["name"], status="skip", message=f"{node['name']}: not checked: {node['absent']}.", fix="")
         for node in document["nodes"]
         if node.get("absent")
+    ]
+    results += [
+        Result(id="connection", title="connection", host=node["name"], status="fail", message=node["silent"]["message"], fix=node["silent"]["fix"])
+        for node in document["nodes"]
+        if node.get("silent")
     ]
     for check in checks:
         scope = check["applies_to"]

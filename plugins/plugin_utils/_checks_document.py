@@ -4,7 +4,7 @@
 """Lays plan and facts side by side, so that a check is one small question about one thing.
 
 A node: ``{name, label, unknown, python, facts, plan, nccl, ports, rails, routes, paths}``; one that is no part of the run, or
-no more, has only ``{name, absent}``, the reason.
+no more, has only ``{name, absent}``, the reason; one that told nothing only ``{name, silent}``, what to say of it.
 
 * ``facts`` is what ``connectx_info`` returns, ``python`` its version, ``plan`` the slice, ``nccl`` the library and ``found``, its version
 or what there is instead; each may be null. ``label`` names a thing after its node's name in messages.
@@ -24,6 +24,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ansible_collections.gb10.cluster.plugins.plugin_utils._checks_peers import macs
+from ansible_collections.gb10.cluster.plugins.plugin_utils._checks_silence import silence
 
 SPEED_MBPS = {"100G": 100_000, "200G": 200_000}
 Network = ipaddress.IPv4Network
@@ -55,6 +56,9 @@ def _node(name: str, slice_: dict[str, Any], subnets: list[Network], request: di
     if name not in request["hosts"]:
         return {"name": name, "absent": "it did not answer, or failed earlier" if name in request["hosts_all"] else "not part of this run"}
     told = _returned(request, "connectx", name)
+    silent = silence(name, told)
+    if silent:
+        return {"name": name, "silent": silent}
     facts = told.get("connectx")
     rails = list(_rails(slice_, facts, f"that of gb10.cluster.{request['plan']['topology']}"))
     ping = _returned(request, "ping", name)

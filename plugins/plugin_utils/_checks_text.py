@@ -17,8 +17,9 @@ def machines(connectx: dict[str, Any]) -> list[str]:
     """
     lines = []
     for node, answer in connectx.items():
-        platform = (answer.get("connectx") or {}).get("platform") or {}
-        lines.append(f"{node}: {platform.get('vendor') or 'unknown vendor'} {platform.get('product') or ''}".rstrip())
+        platform = (answer.get("connectx") or {}).get("platform")
+        known = f"{platform.get('vendor') or 'unknown vendor'} {platform.get('product') or ''}".rstrip() if platform else "told nothing"
+        lines.append(f"{node}: {known}")
     return lines
 
 

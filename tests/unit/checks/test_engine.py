@@ -27,7 +27,8 @@ def node(**content: Any) -> dict[str, Any]:
 
 def ask(*nodes: dict[str, Any], **row: Any) -> list[tuple[str, str]]:
     """``(status, message)`` of one row over some nodes."""
-    return [(result["status"], result["message"]) for result in evaluate(prepared([], [{**ROW, **row}], "validate"), {"nodes": list(nodes), "lost": [], "playbook": "gb10.cluster.two_node_direct"})]
+    document = {"nodes": list(nodes), "lost": [], "playbook": "gb10.cluster.two_node_direct"}
+    return [(result["status"], result["message"]) for result in evaluate(prepared([], [{**ROW, **row}], "validate"), document)]
 
 
 @pytest.mark.parametrize(

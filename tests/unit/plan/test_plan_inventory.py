@@ -130,6 +130,7 @@ all:
     gb10_nodes: {children: {rack_1: {hosts: {spark-1: {}}}, rack_2: {hosts: {spark-2: {}}}}}
 """
 
+PORT_23 = "192.168.10.11, ansible_ssh_port: 23"
 ONE_EACH = "Give each the address of its own machine; two machines behind one address need an ansible_port each."
 
 NO_PLAN = (
@@ -156,8 +157,8 @@ REFUSED = [
         f"ansible_host spark-1 - expected one host, found spark-1 and spark-2. {ONE_EACH}"]),
     ("a machine twice, by the port that is meant anyway", PAIR.replace("spark-2.lan", "192.168.10.11, ansible_port: 22"), {}, [
         f"ansible_host 192.168.10.11 - expected one host, found spark-1 and spark-2. {ONE_EACH}"]),
-    ("a machine twice, by two names of one port", PAIR.replace("10.11", "10.11, ansible_port: 23").replace("spark-2.lan", "192.168.10.11, ansible_ssh_port: 23"),
-     {}, [f"ansible_host 192.168.10.11 - expected one host, found spark-1 and spark-2. {ONE_EACH}"]),
+    ("one machine twice, by two names of one port", PAIR.replace(".10.11", ".10.11, ansible_port: 23").replace("spark-2.lan", PORT_23), {}, [
+        f"ansible_host 192.168.10.11 - expected one host, found spark-1 and spark-2. {ONE_EACH}"]),
     ("a node and a switch", PAIR + "    gb10_switches: {hosts: {sw: {ansible_host: 192.168.10.11}}}\n", {}, [
         f"ansible_host 192.168.10.11 - expected one host, found spark-1 and sw. {ONE_EACH}"]),
     ("child groups without ids", CHILDREN, {}, [
