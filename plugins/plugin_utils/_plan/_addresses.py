@@ -110,27 +110,53 @@ def rails_of(attachment: Attachment, prefix: int, blocks: list[dict[str, Any]]) 
     return [{"rail": number % 2, "address": blocks[number]["members"][attachment.node], "prefix": prefix, "subnet": number} for number in numbers]
 
 
-def refuse_moves(request: Request, nodes: dict[str, Any], notes: Notes) -> None:
-    """Refuse to move an address that a node of the stored plan has, on a port that it still has.
+class Move(NamedTuple):
+    """A rail of a node whose address, with its prefix length, is another than in a stored plan."""
 
-    The stored plan is ``request.previous``, or what somebody made of it: whatever is not shaped like a plan is ignored.
+    node: str
+    port: str
+    rail: int
+    old: str
+    new: str
 
+
+def moves(previous: Any, nodes: dict[str, Any]) -> list[Move]:
+    """The addresses that nodes of a stored plan have otherwise, on ports that they still have.
+
+    :param previous: the stored plan, or what somebody made of it: whatever is not shaped like a plan is ignored.
     :param nodes: ``nodes`` of the new plan.
     """
+    found = []
     for name, node in nodes.items():
-        stored = _at(request.previous, "nodes", name)
-        old, new = _addresses(stored), _addresses(node)
-        moved = next((key for key in old if key in new and old[key] != new[key]), None)
-        if moved is None:
-            continue
-        old_id = _at(stored, "id")
-        if request.previous.get("topology") != request.topology:
-            fix = "Another topology has other addresses: run once with -e fabric_renumber=true to move it."
-        elif isinstance(old_id, int) and old_id != node["id"]:
-            fix = f"Set fabric_node_id: {old_id} on {name} (and an id on every other node) to keep it, or fabric_renumber: true to move it."
+        old, new = _addresses(_at(previous, "nodes", name)), _addresses(node)
+        found += [Move(name, *key, shown(old[key]), new[key]) for key in old if key in new and old[key] != new[key]]
+    return found
+
+
+def refuse_moves(request: Request, nodes: dict[str, Any], blocks: list[dict[str, Any]], notes: Notes) -> None:
+    """Refuse to move an address that a node of the stored plan has, on a port that it still has; of each node the first is named.
+
+    :param nodes: ``nodes`` of the new plan. :param blocks: its ``subnets``.
+    """
+    previous, first = request.previous, dict[str, Move]()
+    for move in moves(previous, nodes):
+        first.setdefault(move.node, move)
+    blocks_before = _at(previous, "subnets")
+    same_blocks = isinstance(blocks_before, list) and _at(next(iter(blocks_before), None), "cidr") == blocks[0]["cidr"]
+    for name, move in first.items():
+        old_id, once = _at(previous, "nodes", name, "id"), "run once with -e fabric_renumber=true"
+        if previous.get("topology") != request.topology:
+            fix = f"Another topology has other addresses: {once} to move it."
+        elif isinstance(old_id, int) and old_id != nodes[name]["id"]:
+            fix = f"Set fabric_node_id: {old_id} on {name} (and an id on every other node) to keep it, or {once} to move it."
+        elif same_blocks:
+            fix = (
+                "fabric_cables differ from those of the stored plan: use the same ones, in the inventory or with -e @FILE. "
+                f"Only if cables were moved, or are to be, {once}."
+            )
         else:
-            fix = "Restore fabric_supernet, fabric_rail_prefix and the order of fabric_cables to keep it, or set fabric_renumber: true to move it."
-        notes.refuse(f"{name} {moved[0]} rail {moved[1]}", f"{shown(old[moved])} as in the stored plan", new[moved], fix)
+            fix = f"Restore fabric_supernet, fabric_rail_prefix and the order of fabric_cables to keep it, or {once} to move it."
+        notes.refuse(f"{name} {move.port} rail {move.rail}", f"{move.old} as in the stored plan", move.new, fix)
 
 
 def _at(value: Any, *path: str) -> Any:

@@ -80,7 +80,7 @@ def _assemble(request: Request, cables: Cables, domains: _domains.Domains, ids: 
         return {}
     subnets = _addresses.subnets(request, request.supernet, ids, attachments)
     nodes = _nodes(request, cables, attachments, ids, subnets)
-    _addresses.refuse_moves(request, nodes, notes)
+    _addresses.refuse_moves(request, nodes, subnets, notes)
     paths = _paths.switched_paths(request, uplinks) or _paths.direct_paths(cables.pairs)
     ranks = _paths.neighbours(request, uplinks) or paths
     return {

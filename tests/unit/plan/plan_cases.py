@@ -194,7 +194,9 @@ REFUSED: dict[str, Any] = {
     "supernet too small": ring(supernet="10.77.0.0/22"),
     "supernet smaller than a rail": direct(supernet="10.77.0.0/25"),
     "address would move by id": direct(previous=STORED, nodes=[{"name": "spark-2"}, {"name": "spark-1"}]),
-    "address would move by cables": ring(previous=make_plan(ring(cables=[["spark-1.p0", "spark-2.p0"], ["spark-2.p1", "spark-3.p0"], ["spark-3.p1", "spark-1.p1"]]))),
+    "address would move by cables": direct(
+        previous={**STORED, "subnets": [{"cidr": "10.77.0.0/24"}]}, cables=[["spark-1.p1", "spark-2.p1"], ["spark-1.p0", "spark-2.p0"]]
+    ),
     "address would move by supernet": direct(previous=STORED, supernet="10.78.0.0/16"),
     "address would move by topology": ring(previous=STORED),
     "address would move by prefix": direct(previous=STORED, rail_prefix=25),

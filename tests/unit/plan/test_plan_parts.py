@@ -124,6 +124,14 @@ def test_a_port_that_was_not_cabled_before_may_get_any_address() -> None:
             "changes", "nodes added: spark-3; nodes changed: spark-1 and spark-2; switches changed: sw; subnets changed; paths changed; marks changed",
         ),
         (
+            "other cables", direct(cables=[["spark-1.p0", "spark-2.p1"]]), direct(),
+            "cables", "nodes changed: spark-1 and spark-2; paths changed",
+        ),
+        (
+            "other cables of a switch", switched(2), switched(2, cables=[star("qsfp56-dd-1", "spark-2.p0", "spark-1.p0")]),
+            "cables", "nodes changed: spark-1 and spark-2; switches changed: sw",
+        ),
+        (
             "another topology", ring(), direct(),
             "changes", "nodes removed: spark-3; nodes changed: spark-1 and spark-2; topology changed; subnets changed; paths changed; marks changed",
         ),
@@ -132,21 +140,51 @@ def test_a_port_that_was_not_cabled_before_may_get_any_address() -> None:
 def test_a_difference_is_told_in_one_sentence(title: str, before: dict[str, Any], after: dict[str, Any], kind: str, found: str | None) -> None:
     fixes = {
         "additions": "It only grew, and no address moves: the new one is stored, or with fabric_plan_strict left to gb10.cluster.plan.",
-        "changes": "Run gb10.cluster.plan to review and store the new one.",
+        "changes": "Run gb10.cluster.plan, with the same -e as here, to review and store the new one.",
+        "cables": "fabric_cables differ from those of the stored plan: use the same ones, in the inventory or with -e @FILE. "
+        "Or, if they are right now, run gb10.cluster.plan, with the same -e as here, to review and store the new one.",
     }
-    texts = {kind: [f"stored plan - expected the plan of this inventory, found {found}. {fixes[kind]}"]} if found else {}
-    assert differences(make_plan(after), make_plan(before)) == {"additions": [], "changes": [], **texts}
-    assert differences(make_plan(after), json.dumps(make_plan(before))) == {"additions": [], "changes": [], **texts}
+    key = "additions" if kind == "additions" else "changes"
+    texts = {key: [f"stored plan - expected the plan of this inventory, found {found}. {fixes[kind]}"]} if found else {}
+    told = differences(make_plan(after), make_plan(before))
+    assert told == {"additions": [], "changes": [], "moves": told["moves"], **texts}
+    assert differences(make_plan(after), json.dumps(make_plan(before))) == told
 
 
 def test_marks_alone_are_no_growth() -> None:
     stored = {**make_plan(direct()), "marks": {}}
-    assert [len(texts) for texts in differences(make_plan(direct()), stored).values()] == [0, 1]
+    told = differences(make_plan(direct()), stored)
+    assert (len(told["additions"]), len(told["changes"])) == (0, 1)
 
 
 @pytest.mark.parametrize("stored", ["", "{", "[]", "null", None, [], {}])
 def test_what_is_no_plan_differs_in_nothing(stored: Any) -> None:
-    assert differences(make_plan(direct()), stored) == {"additions": [], "changes": []}
+    assert differences(make_plan(direct()), stored) == {"additions": [], "changes": [], "moves": [NONE_MOVES]}
+
+
+NONE_MOVES = (
+    "fabric_renumber - expected the addresses of the stored plan, found none that moves. "
+    "Take it out: all it does is to switch off the protection of the addresses."
+)
+ONCE = "It is for one run: give it with -e. In the inventory it switches off the protection of all addresses."
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        (direct(), direct(), NONE_MOVES),
+        (direct(), direct(mtu=1500), NONE_MOVES),
+        (switched(2), switched(3), NONE_MOVES),
+        (
+            direct(), direct(supernet="10.78.0.0/16"),
+            "fabric_renumber - expected the addresses of the stored plan, found spark-1 p0 rail 0 from 10.77.0.1/24 to 10.78.0.1/24, "
+            "spark-1 p0 rail 1 from 10.77.1.1/24 to 10.78.1.1/24, spark-2 p0 rail 0 from 10.77.0.2/24 to 10.78.0.2/24 and "
+            f"spark-2 p0 rail 1 from 10.77.1.2/24 to 10.78.1.2/24. {ONCE}",
+        ),
+    ],
+)  # fmt: skip
+def test_who_lets_addresses_move_is_told_which_do(before: dict[str, Any], after: dict[str, Any], text: str) -> None:
+    assert differences(make_plan(after), make_plan(before))["moves"] == [text]
 
 
 def test_odd_names_do_not_break_the_page() -> None:

@@ -62,6 +62,18 @@ class Folder:
         self.stored.mkdir()
         (self.stored / "plan.json").write_text(json.dumps(make_plan(build_request(hostvars, groups, {}, RUN))))
 
+    @property
+    def compared(self) -> str:
+        """With what a plan was compared, in words."""
+        return f"The stored plan is {self.stored}/plan.json. Another cluster needs an inventory in a folder of its own."
+
+    def where(self, topology: str, first: str = "spark-1") -> str:
+        """What the playbook plan says in the end."""
+        return (
+            f"Stored as files of this machine, though the recap counts them for {first}: the plan as {self.stored}/plan.json, and what to plug into "
+            f"what as {self.stored}/cabling.md. No other machine was touched. Next, with the same options: gb10.cluster.{topology}"
+        )
+
     def run(self, playbook: str, *options: str) -> Run:
         """Run a playbook, by its name in the collection or given as text."""
         if "\n" in playbook:
@@ -99,7 +111,9 @@ OPTIONS = {
     "other_hosts": ("gb10.cluster.plan", ("--limit", "web")),
     "no_cables": ("- hosts: gb10_nodes\n  gather_facts: false\n  serial: 1\n  roles: [gb10.cluster.fabric]\n", ()),
 }
-ELSEWHERE = ("as in the stored plan", "the plan of this inventory", "request: previous", "once in {kind}", '"a name", "nothing"')
+ELSEWHERE = (
+    "as in the stored plan", "the plan of this inventory", "the addresses of the stored plan", "request: previous", "once in {kind}", '"a name", "nothing"',
+)  # fmt: skip
 """Words of the calls that take a stored plan, which is tested below, or a request that no inventory gives."""
 NAMES = sorted(path.stem for path in INVENTORIES.glob("*.yml"))
 
@@ -152,6 +166,7 @@ def test_the_first_plan_is_stored_once_and_check_mode_tells_the_same_without_sto
     assert not folder.stored.exists()
     first = folder.run(OF_PAIRS, "--diff")
     again = folder.run("gb10.cluster.plan", "--diff")
+    assert (foretold.told, first.told, again.told) == ([], [], [folder.where("two_node_direct")])
     assert (foretold.code, first.code, again.code) == (0, 0, 0)
     assert (foretold.output, foretold.changed, first.changed, again.changed) == (first.output, 3, 3, 0)
     stored = json.loads((folder.stored / "plan.json").read_text())
@@ -183,13 +198,13 @@ def test_a_topology_playbook_tells_what_has_changed_since_the_plan_was_stored(fo
     again = folder.run(OF_PAIRS)
     assert (again.told, again.changed) == ([], 0)
     difference = "stored plan - expected the plan of this inventory, found nodes changed: spark-1 and spark-2; paths changed; marks changed. "
-    difference += "Run gb10.cluster.plan to review and store the new one."
+    difference += "Run gb10.cluster.plan, with the same -e as here, to review and store the new one."
     told = folder.run(OF_PAIRS, "-e", "fabric_mtu=1500")
-    assert (told.code, told.told, told.changed) == (0, [[difference]], 0)
+    assert (told.code, told.told, told.changed) == (0, [[difference, folder.compared]], 0)
     refused = folder.run(OF_PAIRS, "-e", "fabric_mtu=1500", "-e", "fabric_plan_strict=true")
-    assert (refused.code, refused.said) == (2, [[difference]])
+    assert (refused.code, refused.said) == (2, [[difference, folder.compared]])
     stored = folder.run("gb10.cluster.plan", "-e", "fabric_mtu=1500", "-e", "fabric_plan_strict=true")
-    assert (stored.code, stored.told, stored.changed) == (0, [], 2)
+    assert (stored.code, stored.told, stored.changed) == (0, [folder.where("two_node_direct")], 2)
     assert json.loads((folder.stored / "plan.json").read_text())["nodes"]["spark-1"]["mtu"] == 1500
 
 
@@ -228,14 +243,42 @@ def test_addresses_in_use_move_only_on_purpose(folder: Folder) -> None:
     folder.holds(turned)
     text = (
         "{0} p0 rail 0 - expected 10.77.0.{1}/24 as in the stored plan, found 10.77.0.{2}/24. "
-        "Set fabric_node_id: {1} on {0} (and an id on every other node) to keep it, or fabric_renumber: true to move it."
+        "Set fabric_node_id: {1} on {0} (and an id on every other node) to keep it, or run once with -e fabric_renumber=true to move it."
     )
     run = folder.run(OF_PAIRS)
-    assert (run.code, run.said) == (2, [[text.format("spark-2", 2, 1), text.format("spark-1", 1, 2)]])
+    assert (run.code, run.said) == (2, [[text.format("spark-2", 2, 1), text.format("spark-1", 1, 2), folder.compared]])
+    allowed = folder.run(OF_PAIRS, "-e", "fabric_renumber=true", "-e", "fabric_plan_strict=true")
+    assert (allowed.code, allowed.said, allowed.changed, len(allowed.told)) == (0, [], 0, 1)
+    assert allowed.told[0][0].startswith(
+        "fabric_renumber - expected the addresses of the stored plan, found spark-2 p0 rail 0 from 10.77.0.2/24 to 10.77.0.1/24, "
+    )
+    assert allowed.told[0][1:] == [folder.compared]
     assert (folder.stored / "plan.json").read_text() == before
-    moved = folder.run(OF_PAIRS, "-e", "fabric_renumber=true")
-    assert (moved.code, moved.said, moved.changed) == (0, [], 2)
+    moved = folder.run("gb10.cluster.plan", "-e", "fabric_renumber=true")
+    assert (moved.code, moved.said, moved.changed, moved.told) == (0, [], 2, [*allowed.told, folder.where("two_node_direct", "spark-2")])
     assert json.loads((folder.stored / "plan.json").read_text())["nodes"]["spark-2"]["id"] == 1
+
+
+def test_the_plan_by_which_addresses_move_is_stored_right_before_they_do(folder: Folder) -> None:
+    nobody = {"ansible_host": "127.0.0.1", "ansible_ssh_common_args": "-F none -o ConnectTimeout=1", "ansible_become_method": "sudo"}
+    hosts = {name: {**nobody, "ansible_port": number} for number, name in enumerate(("spark-1", "spark-2"), 1)}
+    inventory = json.loads(json.dumps(PAIR))
+    inventory["all"]["children"]["gb10_nodes"]["hosts"] = hosts
+    folder.holds(inventory)
+    folder.stores()
+    options = ("-e", "fabric_renumber=true", "-e", "fabric_supernet=10.78.0.0/16")
+    before = (folder.stored / "plan.json").read_text()
+    stopped = folder.run("gb10.cluster.two_node_direct", *options)
+    assert stopped.code != 0
+    assert (folder.stored / "plan.json").read_text() == before
+    for option, changed in (("--check", False), ("--diff", True)):
+        reached = folder.run("gb10.cluster.two_node_direct", *options, option, "--tags", "fabric_links")
+        assert "Write the plan as data" in [task.rpartition(" : ")[2] for task in reached.tasks]
+        assert reached.code != 0
+        assert ((folder.stored / "plan.json").read_text() != before) is changed
+    plan = json.loads((folder.stored / "plan.json").read_text())
+    assert plan["nodes"]["spark-1"]["ports"]["p0"]["rails"][0]["address"] == "10.78.0.1"
+    assert "10.78.0.1/24" in (folder.stored / "cabling.md").read_text()
 
 
 def test_a_vaulted_setting_is_read(folder: Folder) -> None:

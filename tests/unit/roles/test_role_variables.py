@@ -109,3 +109,8 @@ def test_a_node_that_left_the_play_before_its_links_counts_as_one_that_never_got
         "hostvars": {"spark-1": {}, "spark-2": {"__fabric_links_absent": {"changed": True}}},
     }
     assert value("fabric_links", "_fabric_links_results", given) == {"spark-1": {"skipped": True}, "spark-2": {"changed": True}}
+
+
+@pytest.mark.parametrize(("page", "expected"), [("/x/cabling-seen.md", ["With pictures, and what to do: /x/cabling-seen.md on this machine"]), ("", [])])
+def test_the_page_of_what_was_seen_is_named_where_there_is_one(page, expected):
+    assert value("fabric_neighbors", "_fabric_neighbors_place", {"_fabric_neighbors_page": page}) == expected
