@@ -100,10 +100,15 @@ def unsendable(name: str, groups: list[Group]) -> list[str]:
     ]
 
 
-def converge(switch: Switch, task: Task, check_mode: bool, care: Care = Care()) -> Outcome:
+class _Overtaken(SwitchError):
+    """Somebody has changed the switch between our look and our take, so that what was computed is not what it takes; nothing was changed."""
+
+
+def converge(switch: Switch, task: Task, check_mode: bool, care: Care = Care(), tries: int = 3) -> Outcome:
     """Make a switch what ``task`` wants, or tell what that takes.
 
-    A switch that already is, costs one login and no write. After somebody else's safe mode everything is looked at again.
+    A switch that already is, costs one login and no write. After somebody else's safe mode or change everything is looked at again,
+    ``tries`` times at most.
 
     :raises SwitchError: when it can not be; what the text says was committed stays, everything else is as before.
     """
@@ -117,7 +122,7 @@ def converge(switch: Switch, task: Task, check_mode: bool, care: Care = Care()) 
         return Outcome(before, before, commands, None)
     deadline = time.monotonic() + care.safe_mode_wait
     if wait_until_free(switch.session, care.safe_mode_wait, care.poll):
-        return converge(switch, task, check_mode, care._replace(safe_mode_wait=max(0.0, deadline - time.monotonic())))
+        return converge(switch, task, check_mode, care._replace(safe_mode_wait=max(0.0, deadline - time.monotonic())), tries)
     export = save(switch.session, care.keep_exports)
     after = before
     committed: list[str] = []
@@ -126,7 +131,9 @@ def converge(switch: Switch, task: Task, check_mode: bool, care: Care = Care()) 
             after = _transact(switch, task, batch, care)
         except SwitchError as error:
             if isinstance(error, Taken) and not committed and time.monotonic() < deadline:
-                return converge(switch, task, check_mode, care._replace(safe_mode_wait=deadline - time.monotonic()))
+                return converge(switch, task, check_mode, care._replace(safe_mode_wait=deadline - time.monotonic()), tries)
+            if isinstance(error, _Overtaken) and not committed and tries > 1:
+                return converge(switch, task, check_mode, care, tries - 1)
             done = f" Kept from before: {', '.join(committed)}." if committed else ""
             raise SwitchError(f"{error}{done} The configuration from before the change is in {export} on the switch.") from error
         committed += [group.title for group in batch]
@@ -139,6 +146,8 @@ def _transact(switch: Switch, task: Task, batch: list[Group], care: Care) -> Sta
     position = "taking safe mode"
     try:
         take(switch.session)
+        position = "looking again"
+        _still_needed(switch.session, task, batch)
         for index, command in enumerate(commands, 1):
             position = f"command {index} of {len(commands)}, {command.text}"
             _send(switch.session, command)
@@ -153,8 +162,19 @@ def _transact(switch: Switch, task: Task, batch: list[Group], care: Care) -> Sta
         return _after_a_drop(switch, task, batch, care, SwitchError(f"{error} It ended at: {position}."))
     except Taken:
         raise
+    except _Overtaken as error:
+        if not unroll(switch.session):
+            raise SwitchError(f"{error} {_undo(switch, task, batch, care)}") from error
+        raise
     except SwitchError as error:
         raise SwitchError(f"{error} {_undo(switch, task, batch, care)}") from error
+
+
+def _still_needed(session: Session, task: Task, batch: list[Group]) -> None:
+    """Only under safe mode nobody else can change what our commands were computed from: comments that we write back, for one."""
+    if _missing(task, task.read(session), batch) != [command.text for group in batch for command in group.commands]:
+        raise _Overtaken(message(
+            f"{session.name}: configuration", "the same as when this run looked", "changed by somebody else", "Run again when nobody else is at work there."))
 
 
 def _send(session: Session, command: Command) -> None:

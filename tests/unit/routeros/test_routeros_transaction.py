@@ -257,3 +257,32 @@ def test_a_failure_in_a_later_part_says_what_was_kept():
     said = fails(bench, task)
     assert "Everything was undone. Kept from before: cages 1 to 3." in said
     assert {names[port]["mtu"] for port in first} == {1400}
+
+
+def changed_after_the_look(bench: Bench, monkeypatch, times: int) -> None:
+    """Somebody changes what our commands were computed from, after our look and before our take, so many times."""
+    save, left = _transaction.save, iter(range(times))
+
+    def meanwhile(session, keep):
+        number = next(left, None)
+        if number is not None:
+            bench.run(f"/interface/ethernet set {PORTS[-1]} mtu={1300 + number}" if number % 2 else f"/interface/ethernet set {PORTS[-1]} mtu=1400")
+        return save(session, keep)
+
+    monkeypatch.setattr(_transaction, "save", meanwhile)
+
+
+def test_what_somebody_changed_meanwhile_is_looked_at_again(monkeypatch):
+    bench = Bench()
+    changed_after_the_look(bench, monkeypatch, 1)
+    outcome = converge(Switch(bench.connect), TASK, check_mode=False, care=CARE)
+    assert outcome.commands == [f"/interface/ethernet set {port} mtu=1400" for port in PORTS[:-1]]
+    assert bench.machine.safe_mode.session is None
+
+
+def test_somebody_who_changes_it_all_the_time_is_told_and_nothing_is_changed(monkeypatch):
+    bench = Bench()
+    changed_after_the_look(bench, monkeypatch, 9)
+    with pytest.raises(SwitchError, match=r"^sw: configuration - expected the same as when this run looked, found changed by somebody else\. "):
+        converge(Switch(bench.connect), TASK, check_mode=False, care=CARE)
+    assert [row["mtu"] for row in bench.machine.rows("/interface/ethernet") if row["name"] in PORTS[:-1]] == [1500] * (len(PORTS) - 1)
