@@ -132,16 +132,16 @@ def _rail(node: Node, interface: str, rdma: str | None, level: str, traffic_clas
 def _files(
     node: Node, known: list[_Rail], rails: dict[str, str | None], level: str, traffic_class: int, stored: Record
 ) -> dict[str, str | None]:
-    """Path -> new content, or None for a file to remove; only files that differ."""
+    """Path -> new content, or None for a file to remove; only files that differ. The record comes last: without it nobody knows of the others."""
     if level == "none":
-        wanted: dict[str, str | None] = dict.fromkeys((_worker.CONFIG, SCRIPT, UNIT)) if stored["interfaces"] else {}
+        wanted: dict[str, str | None] = dict.fromkeys((SCRIPT, UNIT, _worker.CONFIG)) if stored["interfaces"] else {}
     else:
         entries = {
             rail.interface: {"wanted": rail.wanted and rail.wanted._asdict(), "before": rail.origin and rail.origin._asdict(), "rdma": rail.rdma,
                              "tos_before": rail.origin_tos}
             for rail in known if rail.interface in rails
         }
-        wanted = {_worker.CONFIG: _record.text(level, traffic_class, entries), SCRIPT: inspect.getsource(_worker), UNIT: UNIT_TEXT}
+        wanted = {SCRIPT: inspect.getsource(_worker), UNIT: UNIT_TEXT, _worker.CONFIG: _record.text(level, traffic_class, entries)}
     return {path: content for path, content in wanted.items() if node.text(path) != content}
 
 
@@ -166,7 +166,8 @@ def _change(node: Node, needed: list[_Rail], files: dict[str, str | None], enabl
                 node.systemctl("disable", name)
         for path, content in files.items():
             node.replace(path, content, undo)
-        if UNIT in files:
+        # also when only the record is left: a run that was killed may have removed the unit and got no further
+        if UNIT in files or not enabled:
             node.reload()
         for name in enabled:
             if not node.is_enabled(name):
