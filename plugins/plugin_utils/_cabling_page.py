@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from . import _cabling_direct, _cabling_switched
 from ._cabling_seen import DOWN, HEARD, MISSING, SILENT, UNLINKED, Seen
 from ._cabling_words import Answer
+from ._legs import Leg
 from ._plan._cabling import _label, _table, _text
 from ._plan._notes import listed
 from ._wiring import Port, join
@@ -43,11 +44,12 @@ Thick: not planned.
 
 
 class Joint(NamedTuple):
-    """What joins ports: the two ends of a cable, without a name; or one port to a switch or machine of that name, by a leg where it is known."""
+    """What joins ports: the two ends of a cable, without a name; or one port to a switch or machine of that name, by legs where
+    they are known."""
 
     name: str
     ports: tuple[Port, ...]
-    leg: str = ""
+    legs: tuple[Leg, ...] = ()
 
 
 class Link(NamedTuple):
@@ -63,7 +65,7 @@ def _alike(one: Joint | None, other: Joint | None) -> bool:
     """Whether both are the same as far as is known: a leg that nobody names is none that differs."""
     if one is None or other is None:
         return one is other
-    return one.name == other.name and set(one.ports) == set(other.ports) and (one.leg == other.leg or not one.leg or not other.leg)
+    return one.name == other.name and set(one.ports) == set(other.ports) and (one.legs == other.legs or not one.legs or not other.legs)
 
 
 def rows(plan: dict[str, Any], seen: Seen) -> list[list[str]]:
@@ -97,7 +99,7 @@ def _there(plan: dict[str, Any], seen: Seen, port: Port, size: int, domain: Sequ
     """
     state = seen.port(port)
     names = [f"its own {other}" if node == port[0] else join((node, other)) for node, other in sorted(state.heard)]
-    switch = state.legs(plan) or state.systems or (["a switch"] if size > 2 else []) if size else []
+    switch = [*map(str, state.legs(plan))] or state.systems or (["a switch"] if size > 2 else []) if size else []
     if switch and names:
         asked = [other for other in domain if other != port and other[0] not in seen.absent]
         known = state.legs(plan) and state.heard.keys() <= set(asked)
@@ -150,8 +152,8 @@ def _segments(plan: dict[str, Any]) -> list[tuple[str, list[Port]]]:
 
 def _planned_joints(plan: dict[str, Any]) -> dict[Port, Joint]:
     """What joins each port of the plan to others."""
-    legs = {port: f"{switch} {leg}" for switch, data in plan["switches"].items() for leg, end in data["legs"].items() for port in _ends(end)}
-    return {port: Joint(name, (port,) if name else tuple(ports), legs.get(port, "")) for name, ports in _segments(plan) for port in ports}
+    legs = {port: (Leg(switch, leg),) for switch, data in plan["switches"].items() for leg, end in data["legs"].items() for port in _ends(end)}
+    return {port: Joint(name, (port,) if name else tuple(ports), legs.get(port, ())) for name, ports in _segments(plan) for port in ports}
 
 
 def _ends(end: dict[str, Any]) -> list[Port]:
@@ -167,8 +169,8 @@ def _found_joints(plan: dict[str, Any], seen: Seen) -> dict[Port, Joint]:
     parts: Counter[str] = Counter()
     alone = [[port] for port, state in seen.ports.items() if state.state != HEARD and state.legs(plan)]
     for ports in seen.segments() + alone:
-        legs = {port: listed(seen.port(port).legs(plan)) for port in ports}
-        homes = {port: home[leg.partition(" ")[0]] for port, leg in legs.items() if leg}
+        legs = {port: tuple(seen.port(port).legs(plan)) for port in ports}
+        homes = {port: home[known[0].switch] for port, known in legs.items() if known}
         named = next((place[port] for port in ports if place.get(port)), "") or next(iter(homes.values()), "")
         if named and not (seen.is_cable(ports) and size[named] > 2):
             parts[named] += 1
@@ -186,9 +188,9 @@ def _found_joints(plan: dict[str, Any], seen: Seen) -> dict[Port, Joint]:
 def _links(joints: dict[Port, Joint], boxes: dict[str, str], hubs: dict[str, str]) -> list[Link]:
     """The lines of a picture; ``hubs`` gets a box for every name that is new."""
     found = []
-    for port, (name, ports, leg) in joints.items():
+    for port, (name, ports, legs) in joints.items():
         if name:
-            there = leg.removeprefix(f"{name.partition(',')[0]} ")
+            there = listed(leg.name if name == leg.switch or name.startswith(f"{leg.switch}, part ") else str(leg) for leg in legs)
             found.append(Link(port, hubs.setdefault(name, f"h{len(hubs)}"), boxes[port[0]], f"{there} to {port[1]}" if there else port[1]))
         elif port == ports[0]:
             found.append(Link(port, boxes[port[0]], boxes[ports[1][0]], f"{port[1]} to {ports[1][1]}"))

@@ -46,13 +46,13 @@ class SeenPort:
             return DOWN
         return SILENT if any(rail["carrier"] for rail in self.rails) else UNLINKED
 
-    def legs(self, plan: dict[str, Any]) -> list[str]:
+    def legs(self, plan: dict[str, Any]) -> list[_legs.Leg]:
         """On which leg of the plan's switches this port is: where one of them has learned it, for it has just called; else where one says by LLDP that
         it is. More than one by LLDP alone, whose word stays two minutes after a cable was moved, so that the last may be an older one."""
         if self.leg:
-            return [str(self.leg)]
-        found = [(system, interface.rpartition("/")[2]) for system, interface in self.switches if system in plan["switches"]]
-        return [" ".join(name) for name in dict.fromkeys(found) if _cages.parse_port(name[1])]
+            return [self.leg]
+        found = [_legs.Leg(system, interface.rpartition("/")[2]) for system, interface in self.switches if system in plan["switches"]]
+        return [leg for leg in dict.fromkeys(found) if _cages.parse_port(leg.name)]
 
     @property
     def foreign(self) -> list[str]:

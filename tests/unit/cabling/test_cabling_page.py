@@ -94,3 +94,29 @@ def test_table_and_warnings_agree_on_the_leg_when_lldp_remembers_two(hosts: Any,
     assert [next(remark for remark in ("DIFFERS", "as planned") if line.endswith(remark)) for line in rows.values()] == remarks
     assert [text[:10] for text in found["warnings"]] == [port for port, remark in zip(rows, remarks) if remark == "DIFFERS"]
     assert there in rows["spark-1 p0"]
+
+
+BLANK = plan(
+    "switched_fabric",
+    PAIR_NODES,
+    [
+        {"switch": "west", "cage": "qsfp56-dd-1", "breakout": "2x200G", "to": ["spark-1.p0", None]},
+        {"switch": "east 1", "cage": "qsfp56-dd-1", "breakout": "2x200G", "to": ["spark-2.p0", None]},
+        {"between": ["west.qsfp56-dd-2", "east 1.qsfp56-dd-2"], "mode": "1x400G"},
+    ],
+    [{"name": name, "model": "CRS812"} for name in ("west", "east 1")],
+)
+TOLD_BY = {
+    "the host table": {"tables": {"east 1": table(qsfp56_dd_1_1="2.0")}},
+    "LLDP": {"lldp": {"2.0": [("east 1", "qsfp56-dd-1-1", True)]}},
+}
+
+
+@pytest.mark.parametrize("state", TOLD_BY.values(), ids=TOLD_BY)
+def test_a_switch_may_have_a_blank_in_its_name(state: Any) -> None:
+    found = verdict(BLANK, "1.0=2.0", near=False, **state)
+    assert found["verdict"] == "as planned"
+    assert [line for line in found["table"] if "hears" in line] == [
+        "spark-2 p0  east 1 qsfp56-dd-1-1  east 1 qsfp56-dd-1-1 (hears 1 of 1)  0 1    as planned"
+    ]
+    assert '---|"east 1 qsfp56-dd-1-1 to p0"|' in found["page"].partition("## As seen")[2]
