@@ -75,13 +75,14 @@ def unroll(session: Session) -> bool:
     return not state(session).current
 
 
-def wait_until_free(session: Session, patience: float, poll: float) -> bool:
+def wait_until_free(session: Session, patience: float, poll: float, deadline: float | None = None) -> bool:
     """Wait until nobody holds safe mode; never take it from its holder. Times in seconds.
 
+    :param deadline: when the patience ends, if it began before, as ``time.monotonic`` tells.
     :returns: whether there was anything to wait for, so that what was read before may be stale.
     :raises SwitchError: with the holder's name, when it stays held.
     """
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + patience if deadline is None else deadline
     waited = False
     while True:
         now = state(session)
@@ -89,7 +90,7 @@ def wait_until_free(session: Session, patience: float, poll: float) -> bool:
             return waited
         if time.monotonic() > deadline:
             raise SwitchError(message(
-                f"{session.name}: safe mode", f"free within {patience:.3g} s", f"held by {now.holder}",
+                f"{session.name}: safe mode", f"free within {patience:g} s", f"held by {now.holder}",
                 "Let that session release or unroll it, or raise safe_mode_wait."))
         waited = True
         time.sleep(poll)

@@ -76,11 +76,9 @@ class Switch:
 
 
 def batches(groups: list[Group]) -> list[list[Group]]:
-    """Fill transactions with whole groups, in order. A single group beyond the limit is a mistake of its maker."""
+    """Fill transactions with whole groups, in order; of one that is too large :func:`unsendable` tells."""
     filled: list[list[Group]] = []
     for group in groups:
-        if group.actions > MAX_ACTIONS:
-            raise ValueError(f"{group.title} takes {group.actions} actions, more than safe mode can undo")
         if not filled or sum(other.actions for other in filled[-1]) + group.actions > MAX_ACTIONS:
             filled.append([])
         filled[-1].append(group)
@@ -104,11 +102,11 @@ class _Overtaken(SwitchError):
     """Somebody has changed the switch between our look and our take, so that what was computed is not what it takes; nothing was changed."""
 
 
-def converge(switch: Switch, task: Task, check_mode: bool, care: Care = Care(), tries: int = 3) -> Outcome:
+def converge(switch: Switch, task: Task, check_mode: bool, care: Care = Care(), tries: int = 3, deadline: float | None = None) -> Outcome:
     """Make a switch what ``task`` wants, or tell what that takes.
 
     A switch that already is, costs one login and no write. After somebody else's safe mode or change everything is looked at again,
-    ``tries`` times at most.
+    ``tries`` times at most; ``deadline`` is when patience with safe modes of others ends, if it began before.
 
     :raises SwitchError: when it can not be; what the text says was committed stays, everything else is as before.
     """
@@ -120,19 +118,19 @@ def converge(switch: Switch, task: Task, check_mode: bool, care: Care = Care(), 
     commands = [command.text for group in groups for command in group.commands]
     if check_mode or not groups:
         return Outcome(before, before, commands, None)
-    deadline = time.monotonic() + care.safe_mode_wait
-    if wait_until_free(switch.session, care.safe_mode_wait, care.poll):
-        return converge(switch, task, check_mode, care._replace(safe_mode_wait=max(0.0, deadline - time.monotonic())), tries)
+    deadline = time.monotonic() + care.safe_mode_wait if deadline is None else deadline
+    if wait_until_free(switch.session, care.safe_mode_wait, care.poll, deadline):
+        return converge(switch, task, check_mode, care, tries, deadline)
     export = save(switch.session, care.keep_exports)
     after = before
     committed: list[str] = []
     for batch in batches(groups):
         try:
-            after = _transact(switch, task, batch, care)
+            after = _transact(switch, task, batch, care, looked_long_ago=not committed)
         except SwitchError as error:
             if isinstance(error, Taken) and not committed and time.monotonic() < deadline:
-                return converge(switch, task, check_mode, care._replace(safe_mode_wait=deadline - time.monotonic()), tries)
-            if isinstance(error, _Overtaken) and not committed and tries > 1:
+                return converge(switch, task, check_mode, care, tries, deadline)
+            if isinstance(error, _Overtaken) and tries > 1:
                 return converge(switch, task, check_mode, care, tries - 1)
             done = f" Kept from before: {', '.join(committed)}." if committed else ""
             raise SwitchError(f"{error}{done} The configuration from before the change is in {export} on the switch.") from error
@@ -140,14 +138,18 @@ def converge(switch: Switch, task: Task, check_mode: bool, care: Care = Care(), 
     return Outcome(before, after, commands, export)
 
 
-def _transact(switch: Switch, task: Task, batch: list[Group], care: Care) -> State:
-    """One safe mode from take to release. Returns the state that was read back."""
+def _transact(switch: Switch, task: Task, batch: list[Group], care: Care, looked_long_ago: bool) -> State:
+    """One safe mode from take to release. Returns the state that was read back.
+
+    :param looked_long_ago: there was an export since the switch was looked at, which takes seconds.
+    """
     commands = [command for group in batch for command in group.commands]
     position = "taking safe mode"
     try:
         take(switch.session)
         position = "looking again"
-        _still_needed(switch.session, task, batch)
+        if looked_long_ago:
+            _still_needed(switch.session, task, batch)
         for index, command in enumerate(commands, 1):
             position = f"command {index} of {len(commands)}, {command.text}"
             _send(switch.session, command)
@@ -160,11 +162,7 @@ def _transact(switch: Switch, task: Task, batch: list[Group], care: Care) -> Sta
         return state
     except ConnectionLost as error:
         return _after_a_drop(switch, task, batch, care, SwitchError(f"{error} It ended at: {position}."))
-    except Taken:
-        raise
-    except _Overtaken as error:
-        if not unroll(switch.session):
-            raise SwitchError(f"{error} {_undo(switch, task, batch, care)}") from error
+    except (Taken, _Overtaken):
         raise
     except SwitchError as error:
         raise SwitchError(f"{error} {_undo(switch, task, batch, care)}") from error
@@ -172,9 +170,11 @@ def _transact(switch: Switch, task: Task, batch: list[Group], care: Care) -> Sta
 
 def _still_needed(session: Session, task: Task, batch: list[Group]) -> None:
     """Only under safe mode nobody else can change what our commands were computed from: comments that we write back, for one."""
-    if _missing(task, task.read(session), batch) != [command.text for group in batch for command in group.commands]:
-        raise _Overtaken(message(
-            f"{session.name}: configuration", "the same as when this run looked", "changed by somebody else", "Run again when nobody else is at work there."))
+    needed = [command.text for group in batch for command in group.commands]
+    if _missing(task, task.read(session), batch) != needed:
+        told = message(
+            f"{session.name}: configuration", "the same as when this run looked", "changed by somebody else", "Run again when nobody else is at work there.")
+        raise _Overtaken(told) if unroll(session) else SwitchError(told)
 
 
 def _send(session: Session, command: Command) -> None:

@@ -194,8 +194,8 @@ def test_safe_modes_of_others_one_after_the_other_are_waited_for_once(monkeypatc
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     left = []
 
-    def somebody_held_it(session, patience, poll):
-        left.append(patience)
+    def somebody_held_it(session, patience, poll, deadline):
+        left.append(deadline - clock[0])
         clock[0] += 25
         if len(left) > 3:
             raise SwitchError("held")
@@ -206,7 +206,7 @@ def test_safe_modes_of_others_one_after_the_other_are_waited_for_once(monkeypatc
     task = _transaction.Task(lambda session: {}, lambda state: [Group("x", (Command("/x", "add"),))])
     with pytest.raises(SwitchError, match="held"):
         _transaction.converge(switch, task, check_mode=False)
-    assert left == [60, 35, 10, 0]
+    assert left == [60, 35, 10, -15]
 
 
 def test_a_package_that_could_be_installed_is_none_that_is():
