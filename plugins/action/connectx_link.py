@@ -43,7 +43,7 @@ def _at_most(seconds: float) -> Iterator[None]:
     """Raise :class:`_Silence` after ``seconds``; a time limit that the task has by itself stays in force."""
 
     def silence(_number: int, _frame: FrameType | None) -> None:
-        raise _Silence
+        raise _Silence(f"no answer within {seconds:g} s")
 
     began = time.monotonic()
     outer, handler = signal.getitimer(signal.ITIMER_REAL)[0], signal.getsignal(signal.SIGALRM)
@@ -80,6 +80,10 @@ class ActionModule(ActionBase):
         except AnsibleAuthenticationFailure:
             raise
         except (AnsibleConnectionFailure, _Silence) as error:
+            if self._task.check_mode and isinstance(error, _Silence):
+                text = message("connection", "an answer", str(error), "Nothing was changed; look at the machine, then run again.")
+                # an Exception again: anything else ends Ansible's worker
+                raise AnsibleConnectionFailure(text) from None
             if self._task.check_mode or self._never_logged_in(error):
                 raise
             lost = error

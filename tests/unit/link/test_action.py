@@ -32,6 +32,7 @@ UNTOUCHED = (
     "connection - expected one that lasts until the change has begun, found it lost (Connection to spark-1 closed by remote host.). "
     "Nothing was changed; run it again."
 )
+SILENCE = action._Silence("no answer within 180 s")
 REFUSED = AnsibleConnectionFailure("ssh: connect to host spark-1 port 22: Connection refused")
 
 
@@ -87,20 +88,22 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
         ([KILLED, NONE], {**KILLED, "rollback": NONE["rollback"]}),
         ([ARMED, NONE], {"failed": True, "msg": TAKEN}),
         ([ARMED, LOST, NONE], {**ARMED, "rollback": CONFIRMED["rollback"]}),
-        ([ARMED, action._Silence(), NONE], {**ARMED, "rollback": CONFIRMED["rollback"]}),
+        ([ARMED, SILENCE, NONE], {**ARMED, "rollback": CONFIRMED["rollback"]}),
         ([ARMED, KILLED, NONE], {**ARMED, "rollback": CONFIRMED["rollback"]}),
         ([ARMED, REFUSED, NONE], {"failed": True, "msg": TAKEN}),
         ([LOST, NONE], {"failed": True, "msg": UNTOUCHED, "rollback": NONE["rollback"]}),
         ([LOST, REFUSED, NONE], {"failed": True, "msg": UNTOUCHED, "rollback": NONE["rollback"]}),
         ([LOST, LOST, NONE], {"failed": True, "msg": PERHAPS}),
-        ([action._Silence(), RESTORED], RESTORED),
+        ([SILENCE, NONE], {"failed": True, "msg": UNTOUCHED.replace(str(LOST), str(SILENCE)), "rollback": NONE["rollback"]}),
+        ([SILENCE, RESTORED], RESTORED),
     ],
     ids=[
         "new login confirms", "network comes back in time", "network comes back too late", "connection lost in the middle, change was made",
         "connection lost in the middle, change was undone", "module killed", "module failed before it armed", "another run confirmed or undid it",
         "confirmed, and the answer was lost", "confirmed, and the answer came too late",
         "confirmed, and killed then", "not reached, and another run confirmed it",
-        "lost before it armed", "lost before it armed, not reached then", "lost, and perhaps confirmed, and that lost as well", "no answer, rollback fired",
+        "lost before it armed", "lost before it armed, not reached then", "lost, and perhaps confirmed, and that lost as well", "no answer, and nothing armed",
+        "no answer, rollback fired",
     ],
 )  # fmt: skip
 def test_change_is_confirmed_over_a_new_connection_or_told_as_undone(clock: Clock, answers: list[Any], expected: dict[str, Any]) -> None:
@@ -132,7 +135,9 @@ def test_one_execution_is_enough_when_nothing_is_armed(clock: Clock, answer: dic
         ([REFUSED], False, 0.0),
         ([AnsibleAuthenticationFailure("Invalid/incorrect password")], False, 0.0),
         ([LOST], True, 0.0),
+        ([SILENCE], True, 0.0),
         ([LOST], False, 60.0 + action.COMING_BACK),
+        ([SILENCE], False, 60.0 + action.COMING_BACK),
         ([ARMED, LOST], False, 58.0 + action.COMING_BACK),
         ([_left(7200.0), LOST], False, 60.0 + action.COMING_BACK),
         ([_left(-7200.0), LOST], False, action.COMING_BACK),
@@ -140,14 +145,21 @@ def test_one_execution_is_enough_when_nothing_is_armed(clock: Clock, answer: dic
         ([_left(7200.0, adopted=True), LOST], False, action.LONGEST + action.COMING_BACK),
     ],
     ids=[
-        "never there", "not let in", "lost in check mode", "lost for good", "lost for good after arming", "clock set back", "clock set forward",
-        "armed by an earlier run", "armed by an earlier run, clock set back",
+        "never there", "not let in", "lost in check mode", "no answer in check mode", "lost for good", "no answer for good",
+        "lost for good after arming", "clock set back", "clock set forward", "armed by an earlier run", "armed by an earlier run, clock set back",
     ],
 )
 def test_node_that_does_not_answer_is_unreachable_after_a_bounded_wait(clock: Clock, answers: list[Any], check: bool, waits: float) -> None:
     with pytest.raises(AnsibleConnectionFailure):
         Answers(answers, check, confirm_timeout=60).run()
     assert waits <= clock.now <= waits + action.PAUSE
+
+
+def test_no_answer_in_check_mode_is_told_as_such() -> None:
+    with pytest.raises(AnsibleConnectionFailure) as told:
+        Answers([SILENCE], check=True).run()
+    text = "connection - expected an answer, found no answer within 180 s. Nothing was changed; look at the machine, then run again."
+    assert told.value.message == text
 
 
 def test_login_refused_in_a_retry_may_follow_a_try_that_began(clock: Clock) -> None:
@@ -164,7 +176,7 @@ def test_silence_ends_an_execution_in_time_and_leaves_the_task_its_own_limit() -
     rang: list[int] = []
     before = signal.signal(signal.SIGALRM, lambda number, _frame: rang.append(number))
     try:
-        with pytest.raises(action._Silence), action._at_most(0.05):
+        with pytest.raises(action._Silence, match=r"^no answer within 0\.05 s$"), action._at_most(0.05):
             time.sleep(5)
         signal.setitimer(signal.ITIMER_REAL, 0.2)
         with action._at_most(60):
