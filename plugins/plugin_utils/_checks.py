@@ -107,10 +107,11 @@ def evaluate(checks: list[Check], document: dict[str, Any]) -> list[Result]:
     """Hold every row of ``prepared`` against the document; the order is that of the catalogue, then that of the nodes.
 
     A node that is no part of the run (its ``absent`` says why), or that told nothing (``silent``), gives one result of its own and is
-    asked nothing.
+    asked nothing; nor is anybody asked about a path to a node that told nothing, which would send people to healthy cables.
     :raises CheckError: for an expression that misuses what it found.
     """
-    present = [node for node in document["nodes"] if not (node.get("absent") or node.get("silent"))]
+    silent = {node["name"] for node in document["nodes"] if node.get("silent")}
+    present = [node for node in document["nodes"] if not node.get("absent") and node["name"] not in silent]
     results = [
         Result(id="node", title="node", host=node["name"], status="skip", message=f"{node['name']}: not checked: {node['absent']}.", fix="")
         for node in document["nodes"]
@@ -127,5 +128,7 @@ def evaluate(checks: list[Check], document: dict[str, Any]) -> list[Result]:
             results += _judged(check, CLUSTER, [{"label": "", "nodes": present, "lost": document["lost"]}], document["playbook"])
             continue
         for node in present:
-            results += _judged(check, node["name"], [node] if scope == "node" else node[SCOPES[scope]], document["playbook"])
+            things = [node] if scope == "node" else node[SCOPES[scope]]
+            asked = [thing for thing in things if scope != "path" or thing["peer"] not in silent]
+            results += _judged(check, node["name"], asked, document["playbook"])
     return results

@@ -163,6 +163,11 @@ def test_a_node_that_told_something_or_was_not_asked_is_no_silent_one(returned: 
     assert silence("spark-1", returned) is None
 
 
+def test_a_refusal_of_a_module_of_ours_is_passed_on_as_it_is() -> None:
+    refusal = "peer spark-2 - expected an IPv4 address, found -f. Correct the plan."
+    assert silence("spark-1", {"failed": True, "msg": refusal}) == {"message": f"spark-1: {refusal}", "fix": ""}
+
+
 def test_a_long_text_is_cut() -> None:
     said = silence("spark-1", failed("x" * 500))
     assert said is not None
@@ -175,12 +180,15 @@ def test_a_silent_node_is_named_and_asked_nothing_and_the_others_are_checked_all
     request["connectx"]["spark-2"] = unreachable(f"{ADDRESS} No route to host")
     request["connectx"]["spark-1"]["connectx"]["ports"]["p0"]["rails"].pop(1)
     request["connectx"]["spark-1"]["connectx"]["routes"].pop()
+    for path in request["ping"]["spark-1"]["paths"]:
+        path.update(received=0, loss_percent=100.0, small_ok=False, full_ok=False, neighbour_mac=None, reason="nobody answers ARP for its address")
     results = ChecksFilters().filters()["fabric_checks"](request, stage, [])
     assert [(result["host"], result["id"], result["fix"][:12]) for result in results if result["status"] == "fail"] == [
         ("spark-2", "connection", "Power it on,"),
         ("spark-1", "rails", "A half of th"),
     ]
     assert {result["id"] for result in results if result["host"] == "spark-2"} == {"connection"}
+    assert not any("to spark-2" in result["message"] for result in results)
     lines = TableFilters().filters()["fabric_checks_table"](results, [], request["connectx"])
     assert lines[:2] == ["spark-1: NVIDIA", "spark-2: told nothing"]
     assert lines[2].split() == ["connection", "1", "fail"]
