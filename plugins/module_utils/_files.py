@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-from contextlib import ExitStack
+import tempfile
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from ansible_collections.gb10.cluster.plugins.module_utils._rollback import Machine
@@ -25,6 +27,7 @@ def write(file: Path, text: str | None, undo: ExitStack, mode: int = 0o644) -> N
     ``mode`` and its folder is made; a link is followed."""
     file = Path(os.path.realpath(file))
     before = read(file)
+    _sweep(file)
     if text == before:
         return
     owner = None
@@ -42,11 +45,10 @@ def write(file: Path, text: str | None, undo: ExitStack, mode: int = 0o644) -> N
 
 
 def _put(file: Path, text: str, mode: int, owner: tuple[int, int] | None) -> None:
-    """Replace ``file`` by a new one with this text in one step. What a killed run left of its own new one is in nobody's way for ever."""
-    name = file.with_name(f".{file.name}.gb10-new")
-    name.unlink(missing_ok=True)
-    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    """Replace ``file`` by a new one with this text in one step."""
+    name = ""
     try:
+        handle, name = _begin(file)
         with os.fdopen(handle, "wb") as stream:
             stream.write(text.encode("utf-8", "surrogateescape"))
             os.fchmod(stream.fileno(), mode)
@@ -54,13 +56,40 @@ def _put(file: Path, text: str, mode: int, owner: tuple[int, int] | None) -> Non
                 os.fchown(stream.fileno(), *owner)
             stream.flush()
             os.fsync(stream.fileno())
-        os.replace(name, file)
+            os.replace(name, file)
     except BaseException as error:
-        os.unlink(name)
+        if name:
+            Path(name).unlink(missing_ok=True)
         if isinstance(error, OSError):
-            # a full disk does not say which file
-            error.filename = error.filename or str(file)
+            # a full disk does not say which file, and the new one's name says nothing to anybody
+            raise OSError(error.errno, error.strerror, str(file)) from error
         raise
+
+
+def _prefix(file: Path) -> str:
+    return f".{file.name}.gb10-"
+
+
+def _begin(file: Path) -> tuple[int, str]:
+    """Open a new file beside ``file``, whose lock tells :func:`_sweep` that its writer lives."""
+    while True:
+        handle, name = tempfile.mkstemp(prefix=_prefix(file), dir=file.parent)
+        # where files can not be locked nobody sweeps either
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if os.fstat(handle).st_nlink:
+            return handle, name
+        os.close(handle)
+
+
+def _sweep(file: Path) -> None:
+    """Remove the new files that writers of ``file`` left beside it when they were killed."""
+    names = os.listdir(file.parent) if os.access(file.parent, os.R_OK) else []
+    for name in names:
+        if name.startswith(_prefix(file)):
+            with suppress(OSError), open(file.with_name(name), "r+b") as stream:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.unlink(file.with_name(name))
 
 
 def rename(file: Path, other: Path, undo: ExitStack) -> None:
