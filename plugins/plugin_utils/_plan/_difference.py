@@ -27,13 +27,13 @@ def differences(plan: dict[str, Any], stored: Any) -> dict[str, list[str]]:
     """What the stored plan has otherwise: ``{additions, changes, moves}``.
 
     Of ``additions`` and ``changes`` one has one text, or none when both mean the same; warnings and refusals do not count. ``additions`` are told of
-    a plan that only grew: no address in use moves when it is stored. ``moves`` is one text in any case, for a run with ``fabric_renumber``.
+    a plan that only grew: no address in use moves when it is stored. ``moves`` is one text wherever a plan is stored, for a run with ``fabric_renumber``.
 
     :param stored: the stored plan or its text. What is no plan differs in nothing: the request refuses it.
     """
     old = _parsed(stored)
     if old is None:
-        return {"additions": [], "changes": [], "moves": _moves(plan, {})}
+        return {"additions": [], "changes": [], "moves": []}
     found = []
     for key in _NAMED:
         before, after = _mapping(old.get(key)), _mapping(plan.get(key))

@@ -160,7 +160,7 @@ def _refuse_run(notes: Notes, request: dict[str, Any], run: dict[str, Any]) -> N
             "serial", "all hosts in one batch", "a play that cuts them up", "Take serial out of the play; use --limit to run on fewer hosts."
         )
     path = str(run.get("stored_path") or "")
-    if not path.startswith(("/", "~")):
+    if not path.startswith("/"):
         lost = "Begin it with a slash, or with {{ inventory_dir }}: it would lie beside the playbook, in the installed collection."
         none = ("a folder", "none, because the inventory is not a file", "Set fabric_output_dir.")
         notes.refuse("fabric_output_dir", *(("a full path", path.rpartition("/")[0], lost) if path else none))

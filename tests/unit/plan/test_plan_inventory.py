@@ -176,6 +176,9 @@ REFUSED = [
     ("a place that moves with the playbook", PAIR, {"stored_path": "out/plan/plan.json"}, [
         "fabric_output_dir - expected a full path, found out/plan. "
         "Begin it with a slash, or with {{ inventory_dir }}: it would lie beside the playbook, in the installed collection."]),
+    ("a place below a user who is none", PAIR, {"stored_path": "~nobody-here/plan/plan.json"}, [
+        "fabric_output_dir - expected a full path, found ~nobody-here/plan. "
+        "Begin it with a slash, or with {{ inventory_dir }}: it would lie beside the playbook, in the installed collection."]),
     ("a place that is a list", PAIR, {"stored_path": "[1]/plan.json"}, [
         "fabric_output_dir - expected a full path, found [1]. "
         "Begin it with a slash, or with {{ inventory_dir }}: it would lie beside the playbook, in the installed collection."]),

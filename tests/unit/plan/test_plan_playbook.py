@@ -234,28 +234,50 @@ def test_a_plan_that_only_grew_is_stored_so_that_new_addresses_stay_too(folder: 
     assert turned.code == 2 and "spark-3 p0 rail 0 - expected 10.77.0.3/24 as in the stored plan" in turned.output
 
 
+TURNED = json.loads(json.dumps(PAIR))
+TURNED["all"]["children"]["gb10_nodes"]["hosts"] = {"spark-2": {}, "spark-1": {}}
+
+
+def test_the_stored_plan_is_found_below_a_tilde(folder: Folder) -> None:
+    at_home = ("-e", f"fabric_output_dir=~/{os.path.relpath(folder.stored, Path.home())}")
+    folder.holds(PAIR)
+    stored = folder.run(OF_PAIRS, *at_home)
+    assert (stored.code, stored.changed, (folder.stored / "plan.json").exists()) == (0, 3, True)
+    again = folder.run(OF_PAIRS, *at_home)
+    assert (again.code, again.changed) == (0, 0)
+    folder.holds(TURNED)
+    refused = folder.run(OF_PAIRS, *at_home)
+    assert refused.code == 2 and "spark-2 p0 rail 0 - expected 10.77.0.2/24 as in the stored plan" in refused.output
+
+
+def test_where_no_plan_is_stored_nothing_is_said_of_addresses_that_move(folder: Folder) -> None:
+    folder.holds(PAIR)
+    first = folder.run(OF_PAIRS, "-e", "fabric_renumber=true")
+    assert (first.code, first.told, first.changed) == (0, [], 3)
+
+
 def test_addresses_in_use_move_only_on_purpose(folder: Folder) -> None:
     folder.holds(PAIR)
     folder.stores()
     before = (folder.stored / "plan.json").read_text()
-    turned = json.loads(json.dumps(PAIR))
-    turned["all"]["children"]["gb10_nodes"]["hosts"] = {"spark-2": {}, "spark-1": {}}
-    folder.holds(turned)
+    folder.holds(TURNED)
     text = (
         "{0} p0 rail 0 - expected 10.77.0.{1}/24 as in the stored plan, found 10.77.0.{2}/24. "
         "Set fabric_node_id: {1} on {0} (and an id on every other node) to keep it, or run once with -e fabric_renumber=true to move it."
     )
     run = folder.run(OF_PAIRS)
     assert (run.code, run.said) == (2, [[text.format("spark-2", 2, 1), text.format("spark-1", 1, 2), folder.compared]])
-    allowed = folder.run(OF_PAIRS, "-e", "fabric_renumber=true", "-e", "fabric_plan_strict=true")
+    allowed = folder.run(OF_PAIRS, "-e", "fabric_renumber=true")
     assert (allowed.code, allowed.said, allowed.changed, len(allowed.told)) == (0, [], 0, 1)
-    assert allowed.told[0][0].startswith(
-        "fabric_renumber - expected the addresses of the stored plan, found spark-2 p0 rail 0 from 10.77.0.2/24 to 10.77.0.1/24, "
-    )
-    assert allowed.told[0][1:] == [folder.compared]
+    moves, changes = allowed.told[0][:2]
+    assert moves.startswith("fabric_renumber - expected the addresses of the stored plan, found spark-2 p0 rail 0 from 10.77.0.2/24 to 10.77.0.1/24, ")
+    assert changes.startswith("stored plan - expected the plan of this inventory, found nodes changed: spark-2 and spark-1; ")
+    assert allowed.told[0][2:] == [folder.compared]
+    strict = folder.run(OF_PAIRS, "-e", "fabric_renumber=true", "-e", "fabric_plan_strict=true")
+    assert (strict.code, strict.said, strict.changed) == (2, [[changes, folder.compared]], 0)
     assert (folder.stored / "plan.json").read_text() == before
     moved = folder.run("gb10.cluster.plan", "-e", "fabric_renumber=true")
-    assert (moved.code, moved.said, moved.changed, moved.told) == (0, [], 2, [*allowed.told, folder.where("two_node_direct", "spark-2")])
+    assert (moved.code, moved.said, moved.changed, moved.told) == (0, [], 2, [[moves, folder.compared], folder.where("two_node_direct", "spark-2")])
     assert json.loads((folder.stored / "plan.json").read_text())["nodes"]["spark-2"]["id"] == 1
 
 

@@ -103,6 +103,11 @@ def test_what_was_seen_is_written_when_it_is_another_page(folder, stored, page, 
     assert value("fabric_neighbors", "_fabric_neighbors_page_is_new", given) is expected
 
 
+def test_the_page_of_what_was_seen_may_lie_below_a_tilde(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/me")
+    assert value("fabric_neighbors", "_fabric_neighbors_page", {"fabric_neighbors_output_dir": "~/x"}) == "/home/me/x/cabling-seen.md"
+
+
 def test_a_node_that_left_the_play_before_its_links_counts_as_one_that_never_got_there():
     given = {
         "ansible_play_hosts_all": ["spark-1", "spark-2"], "fabric_links_state": "absent",
