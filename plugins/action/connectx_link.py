@@ -91,7 +91,7 @@ class ActionModule(ActionBase):
         if self._task.check_mode or rollback and rollback["state"] != "armed":
             return {**result, **first}
         # without a rollback in it the answer is not the module's own: it may have been killed after it had armed one
-        second, unheard = self._confirm(*_remaining(rollback or {"id": arguments["run_id"], "seconds_left": timeout}, timeout), task_vars)
+        second = self._confirm(*_remaining(rollback or {"id": arguments["run_id"], "seconds_left": timeout}, timeout), task_vars)
         if second and second["rollback"]["state"] == "confirmed":
             return {**result, **(first if rollback else second), "rollback": second["rollback"]}
         if second and second["rollback"]["state"] != "none":
@@ -99,15 +99,9 @@ class ActionModule(ActionBase):
         if first and not rollback:
             # nothing is armed, if the node could be asked
             return {**result, **first, **({"rollback": second["rollback"]} if second else {})}
-        # a rollback that fires leaves an outcome; without one it was confirmed, by an attempt of ours of which we heard nothing, or by another run
-        if second and rollback and unheard:
-            return {**result, **first, "rollback": {**second["rollback"], "state": "confirmed"}}
         if second and rollback:
             fix = "What that run left is in force: wait for it to end, then run again."
             return {**result, "failed": True, "msg": message("rollback", "armed until this run confirms it", "one that another run took away", fix)}
-        if second and unheard:
-            text = message("connection", "one that lasts until the change is confirmed", f"it lost ({lost})", "It may be in force; run it again.")
-            return {**result, "failed": True, "msg": text}
         if second:
             text = message("connection", "one that lasts until the change has begun", f"it lost ({lost})", "Nothing was changed; run it again.")
             return {**result, "failed": True, "msg": text, "rollback": second["rollback"]}
@@ -119,27 +113,24 @@ class ActionModule(ActionBase):
         retried = self._connection.transport == "ssh" and int(self._connection.get_option("reconnection_retries"))
         return not retried and bool(_NO_LOGIN.search(str(error)))
 
-    def _confirm(self, run_id: str, seconds_left: float, task_vars: dict[str, Any] | None) -> tuple[dict[str, Any] | None, bool]:
-        """Log in anew until the module there answers: that it confirmed, or what happened instead. None when it does not answer for good.
-
-        :returns: the answer, and whether an attempt before it may have reached the module although nothing came back.
-        """
+    def _confirm(self, run_id: str, seconds_left: float, task_vars: dict[str, Any] | None) -> dict[str, Any] | None:
+        """Log in anew until the module there answers: that it confirmed, now or in an attempt whose answer was lost, or what happened instead.
+        None when it does not answer for good."""
         arguments = {"state": "confirmed", "run_id": run_id}
         end = time.monotonic() + seconds_left + COMING_BACK
-        strange, unheard = 0, False
+        strange = 0
         while time.monotonic() < end and strange < STRANGE:
             try:
                 with _at_most(LOGIN):
                     self._connection.reset()
                     answer = self._execute_module(module_args=arguments, task_vars=task_vars)
                 if "rollback" in answer:
-                    return answer, unheard
+                    return answer
                 strange += 1
-                unheard = True
-            except (AnsibleConnectionFailure, _Silence) as error:
-                unheard = unheard or not self._never_logged_in(error)
+            except (AnsibleConnectionFailure, _Silence):
+                pass
             time.sleep(PAUSE)
-        return None, unheard
+        return None
 
 
 def _remaining(rollback: dict[str, Any], timeout: int) -> tuple[str, float]:

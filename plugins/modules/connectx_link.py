@@ -27,7 +27,8 @@ options:
       - V(present) makes the rails right. An interface that was ours and is no rail any more goes back to what it was before.
       - V(absent) removes exactly what this module made and brings back what was there before its first run. It needs no O(ports).
         Kernel modules stay loaded.
-      - V(confirmed) confirms the rollback that O(run_id) armed. The action plugin does this; a task has no use for it.
+      - V(confirmed) confirms the rollback that O(run_id) armed. The action plugin does this; a task has no use for it. Done once more it says
+        the same from a note, C(/run/gb10-confirmed.json), which the next confirmed run replaces and the next restart of the machine removes.
     type: str
     choices: [present, absent, confirmed]
     default: present

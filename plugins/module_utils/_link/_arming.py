@@ -8,6 +8,7 @@ A transient timer does not survive a reboot, the changed file does: so a boot-ti
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import re
@@ -25,6 +26,8 @@ BOOT_UNIT = f"/etc/systemd/system/{UNIT}-boot.service"
 BOOT_LINK = f"/etc/systemd/system/multi-user.target.wants/{UNIT}-boot.service"
 LOCK = "/run/gb10-link.lock"
 LAST = "/var/lib/gb10/last-rollback.json"
+NOTE = "/run/gb10-confirmed.json"
+"""The result of the run that was confirmed last, for one that did not hear the answer. The machine's next start takes it away."""
 RESULT = f"{ROLLBACK_DIR}/result.json"
 SCRIPT = f"{ROLLBACK_DIR}/restore.py"
 
@@ -194,11 +197,29 @@ def stored(machine: Machine) -> Stored | None:
 def confirm(machine: Machine, run_id: str) -> bool:
     """Disarm; False when it was not armed by this run or has begun to fire."""
     data = armed(machine)
-    if data is None or data["id"] != run_id or not machine.rename(ROLLBACK_ARMED, f"{ROLLBACK_DIR}/{_rollback.CONFIRMED}"):
+    if data is None or data["id"] != run_id:
         return False
+    content = machine.read(RESULT)
+    # first: whatever happens in between, it must not speak for an earlier run whose state this one replaced
+    machine.remove(NOTE)
+    if not machine.rename(ROLLBACK_ARMED, f"{ROLLBACK_DIR}/{_rollback.CONFIRMED}"):
+        return False
+    if content is not None:
+        # without it a lost answer is a failure, and no more
+        with contextlib.suppress(OSError):
+            machine.write(NOTE, content, plain())
     machine.remove(LAST)
     _rollback.vanish(machine, ROLLBACK_DIR, data)
     return True
+
+
+def confirmed(machine: Machine, run_id: str) -> Stored | None:
+    """The result of this run if it was the last one that was confirmed; None when nobody knows of that. The caller knows that nothing is armed."""
+    result = load(machine, NOTE, Stored)
+    if result is None and machine.meta(f"{ROLLBACK_DIR}/{_rollback.CONFIRMED}") is not None:
+        # whoever confirmed it was killed before it could say so
+        result = stored(machine)
+    return result if result is not None and result["rollback"].get("id") == run_id else None
 
 
 def last(machine: Machine, run_id: str) -> Outcome | None:

@@ -176,13 +176,17 @@ def _gone_back(machine: Machine, run_id: str, why: str) -> Failed:
 
 
 def _confirm(machine: Machine, run_id: str, check_mode: bool) -> dict[str, Any]:
-    """Second execution, over a new login: confirm this run's rollback and return what its first execution found. Check mode leaves it armed."""
+    """Second execution, over a new login: confirm this run's rollback and return what its first execution found. Check mode leaves it armed.
+    Once more it answers the same, because the first answer may have been lost, until another run has changed something."""
     data = _arming.armed(machine)
     if data is None or data["id"] != run_id:
         outcome = _arming.last(machine, run_id)
         if outcome is not None:
             reasons = {"boot": "the machine was restarted before a new login had confirmed it", "run": "no new login confirmed it in time"}
             raise _endings.fired(outcome, run_id, reasons[outcome["at"]])
+        again = _arming.confirmed(machine, run_id) if data is None else None
+        if again is not None:
+            return {**again, "rollback": {"id": run_id, "state": "confirmed"}}
         return {"changed": False, "rollback": {"id": run_id, "state": "none"}, "warnings": []}
     if check_mode:
         return {"changed": True, "rollback": _armed_result(machine, run_id), "warnings": []}

@@ -101,7 +101,7 @@ class FakeMachine(Machine):
     def state(self) -> dict[str, Any]:
         """Everything that has to come back: files with all attributes, live state, owners, rendering."""
         kept = {path: entry for path, entry in self.files.items() if path != "/var/lib/gb10/last-rollback.json" and not path.startswith("/run/")}
-        rendered = {path: entry[0] for path, entry in self.files.items() if path.startswith("/run/")}
+        rendered = {path: entry[0] for path, entry in self.files.items() if path.startswith("/run/") and path != "/run/gb10-confirmed.json"}
         settings = {path: value for path, value in self.sysctl.items() if value != "0"}
         links = {name: {**one, "addresses": list(one["addresses"])} for name, one in self.links.items()}
         return {"files": kept, "rendered": rendered, "links": links, "sysctl": settings, "devices": dict(self.devices), "timer": self.timer}

@@ -25,9 +25,6 @@ TAKEN = (
     "rollback - expected armed until this run confirms it, found one that another run took away. "
     "What that run left is in force: wait for it to end, then run again."
 )
-PERHAPS = (
-    f"connection - expected one that lasts until the change is confirmed, found it lost ({LOST}). It may be in force; run it again."
-)
 UNTOUCHED = (
     "connection - expected one that lasts until the change has begun, found it lost (Connection to spark-1 closed by remote host.). "
     "Nothing was changed; run it again."
@@ -87,22 +84,22 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
         ([KILLED, RESTORED], RESTORED),
         ([KILLED, NONE], {**KILLED, "rollback": NONE["rollback"]}),
         ([ARMED, NONE], {"failed": True, "msg": TAKEN}),
-        ([ARMED, LOST, NONE], {**ARMED, "rollback": CONFIRMED["rollback"]}),
-        ([ARMED, SILENCE, NONE], {**ARMED, "rollback": CONFIRMED["rollback"]}),
-        ([ARMED, KILLED, NONE], {**ARMED, "rollback": CONFIRMED["rollback"]}),
+        ([ARMED, SILENCE, CONFIRMED], {**ARMED, "rollback": CONFIRMED["rollback"]}),
+        ([ARMED, KILLED, CONFIRMED], {**ARMED, "rollback": CONFIRMED["rollback"]}),
+        ([ARMED, LOST, NONE], {"failed": True, "msg": TAKEN}),
         ([ARMED, REFUSED, NONE], {"failed": True, "msg": TAKEN}),
         ([LOST, NONE], {"failed": True, "msg": UNTOUCHED, "rollback": NONE["rollback"]}),
         ([LOST, REFUSED, NONE], {"failed": True, "msg": UNTOUCHED, "rollback": NONE["rollback"]}),
-        ([LOST, LOST, NONE], {"failed": True, "msg": PERHAPS}),
+        ([LOST, LOST, CONFIRMED], CONFIRMED),
         ([SILENCE, NONE], {"failed": True, "msg": UNTOUCHED.replace(str(LOST), str(SILENCE)), "rollback": NONE["rollback"]}),
         ([SILENCE, RESTORED], RESTORED),
     ],
     ids=[
         "new login confirms", "network comes back in time", "network comes back too late", "connection lost in the middle, change was made",
         "connection lost in the middle, change was undone", "module killed", "module failed before it armed", "another run confirmed or undid it",
-        "confirmed, and the answer was lost", "confirmed, and the answer came too late",
-        "confirmed, and killed then", "not reached, and another run confirmed it",
-        "lost before it armed", "lost before it armed, not reached then", "lost, and perhaps confirmed, and that lost as well", "no answer, and nothing armed",
+        "confirmed, and the answer came too late", "confirmed, and killed then", "answer lost, and another run undid it",
+        "not reached, and another run undid it",
+        "lost before it armed", "lost before it armed, not reached then", "change lost and made, confirmation lost and made", "no answer, and nothing armed",
         "no answer, rollback fired",
     ],
 )  # fmt: skip
