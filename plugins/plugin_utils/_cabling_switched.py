@@ -140,6 +140,19 @@ def _tables(plan: dict[str, Any], seen: Seen, answer: Answer) -> None:
     answer.warnings += legs["warnings"]
     answer.kinds |= ({"wrong"} if legs["refusals"] else set()) | ({"other order"} if legs["warnings"] else set())
     answer.fabric_cables = "".join(f"{line}\n" for line in legs["fabric_cables"]) or None
+    for name, ports in _unknown(plan, seen).items():
+        fix = "These legs were not looked at. Run again in a moment: a port that has just come up forwards nothing in its first seconds."
+        answer.warn(name, f"its host table to name {listed(map(join, ports), most=6)}", "that it does not", fix)
+
+
+def _unknown(plan: dict[str, Any], seen: Seen) -> dict[str, list[Port]]:
+    """The ports with a link to a switch that was asked and does not know them, by switch. A node that took no part is told of elsewhere."""
+    found: dict[str, list[Port]] = {}
+    for port in [port for _switches, ports in domains(plan) for port in ports if port not in past(plan, seen)]:
+        peer, state = plan["nodes"][port[0]]["ports"][port[1]]["peer"], seen.port(port)
+        if peer["leg"] and peer["switch"] in seen.tables and state.state in (HEARD, SILENT) and not state.legs(plan):
+            found.setdefault(peer["switch"], []).append(port)
+    return found
 
 
 def _joined(plan: dict[str, Any], seen: Seen, answer: Answer) -> None:

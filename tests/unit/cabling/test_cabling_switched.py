@@ -155,6 +155,21 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
     "a switch that has every node on its leg, and LLDP of before": (
         FOUR, (ALL,), {**BEHIND, "tables": {"crs812": table(**HOSTS)}, "lldp": {"1.0": [("crs812", "qsfp56-dd-1-5", True)]}}, "as planned", [], [],
     ),
+    "a switch that has not learned yet where two nodes are": (
+        FOUR, (ALL,), {**BEHIND, "tables": {"crs812": table(qsfp56_dd_1_1="1.0", qsfp56_dd_2_5="4.0")}}, "as planned", [],
+        ["crs812 - expected its host table to name spark-2 p0 and spark-3 p0, found that it does not. "
+         "These legs were not looked at. Run again in a moment: a port that has just come up forwards nothing in its first seconds."],
+    ),
+    "a switch that has not learned where a node is, and says so by LLDP": (
+        FOUR, (ALL,),
+        {**BEHIND, "tables": {"crs812": table(**{leg: end for leg, end in HOSTS.items() if end != "1.0"})},
+         "lldp": {"1.0": [("crs812", "qsfp56-dd-1-1", True)]}}, "as planned", [], [],
+    ),
+    "no link, so that no switch can have heard it": (
+        FOUR, ("1.0=2.0=3.0",), {**BEHIND, "tables": {"crs812": table(**{leg: end for leg, end in HOSTS.items() if end != "4.0"})}}, "missing",
+        ["spark-4 p0 - expected a link to crs812 qsfp56-dd-2-5, found none. Plug the cable in at both ends, or look what the switch says about "
+         "crs812 qsfp56-dd-2-5."], [],
+    ),
     "two ends of a cage in the place of each other": (
         FOUR, (ALL,), {**BEHIND, "tables": {"crs812": CROSSED}}, "other order", [],
         [f"{one} - expected {leg}, found {other}. The fabric works all the same; correct fabric_cables as shown, so that the plan names what is there."
