@@ -84,6 +84,27 @@ def test_legs_that_were_not_looked_at_are_named(first, end, expected):
     assert value("fabric_switch", "_fabric_switch_not_looked_at", given) == expected
 
 
+LEARNED = {
+    "every leg of a node": (["qsfp56-dd-1-1", "qsfp56-dd-1-5", "ether1"], []),
+    "one of two": (["qsfp56-dd-1-5"], ["qsfp56-dd-1-1"]),
+    "nobody": ([], ["qsfp56-dd-1-1", "qsfp56-dd-1-5"]),
+}
+
+
+@pytest.mark.parametrize(("ports", "expected"), LEARNED.values(), ids=LEARNED)
+def test_a_switch_is_asked_again_while_a_leg_of_a_node_is_silent(ports, expected):
+    legs = {"qsfp56-dd-1-1": {"node": "spark-1", "port": "p0"}, "qsfp56-dd-1-5": {"node": "spark-2", "port": "p0"}, "qsfp56-dd-2-1": {"switch": "b"}}
+    hosts = {f"4c:bb:47:00:00:{number:02x}": {"port": port} for number, port in enumerate(ports)}
+    given = {"fabric_plan": {"switches": {"crs812": {"legs": legs}}}, "fabric_switch_hosts": {"mikrotik": {"hosts": hosts}}}
+    assert value("fabric_switch", "_fabric_switch_silent", HOST | given) == expected
+
+
+@pytest.mark.parametrize(("switches", "seconds"), [({}, 88), ({"west": {}, "east 1": {}}, 388)], ids=["cables", "switches"])
+def test_workers_outlive_the_question_to_every_switch(switches, seconds):
+    given = {"fabric_plan": {"switches": switches}, "ansible_play_hosts": ["spark-1", "spark-2"]}
+    assert value("fabric_neighbors", "_fabric_neighbors_deadline", given) == seconds
+
+
 @pytest.mark.parametrize(("switches", "seconds"), [({}, 3), ({"crs812": {}}, 15)], ids=["cables", "switches"])
 def test_behind_a_switch_neighbours_are_listened_for_longer(switches, seconds):
     assert value("fabric_neighbors", "fabric_neighbors_listen", {"fabric_plan": {"switches": switches}}) == seconds
