@@ -30,6 +30,7 @@ options:
     description:
       - With V(absent) our lines, the key pair, and files and folders that were made for them are removed.
       - Other users of the node who still have a mesh are named, and then the names stay in C(/etc/hosts).
+        Homes that another machine serves are not looked at, unless the user's own home is on the same file system.
     type: str
     choices: [present, absent]
     default: present

@@ -8,6 +8,7 @@ from __future__ import annotations
 import grp
 import os
 import pwd
+import re
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,10 @@ from pathlib import Path
 from ansible_collections.gb10.cluster.plugins.module_utils import _files
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
 from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._account import Account, MeshError, acting_as
+
+MOUNTS = Path("/proc/self/mounts")
+REMOTE = {"9p", "afs", "autofs", "beegfs", "ceph", "cifs", "fuse", "glusterfs", "gpfs", "lustre", "nfs", "nfs4", "smb3"}
+"""Types of file systems that another machine serves, or that mount one when they are looked at; of ``fuse.sshfs`` the first part."""
 
 
 @dataclass(frozen=True)
@@ -170,11 +175,33 @@ def clear(home: Home, undo: ExitStack) -> None:
 
 
 def others(home: Home) -> dict[str, str]:
-    """Who else has a mesh on this node, and where: the accounts that the system lists, seen by root alone."""
+    """Who else has a mesh on this node, and where: the accounts that the system lists, seen by root alone. Homes that another machine serves are
+    left out, except those beside our own: a look would mount each of them, and hang where its server is dead."""
     if os.geteuid() != 0:
         return {}
-    places = {entry.pw_name: str(Home(Account(entry.pw_name, entry.pw_uid, entry.pw_gid, Path(entry.pw_dir))).ours) for entry in pwd.getpwall()}
-    return {name: place for name, place in places.items() if place != str(home.ours) and os.path.isdir(place)}
+    mounts = MOUNTS.read_text("utf-8", "surrogateescape")
+    accounts = (Account(entry.pw_name, entry.pw_uid, entry.pw_gid, Path(entry.pw_dir)) for entry in pwd.getpwall())
+    places = {account.name: Home(account).ours for account in accounts}
+    near = {name: str(place) for name, place in places.items() if place != home.ours and _is_near(place, home.ours, mounts)}
+    return {name: place for name, place in near.items() if os.path.isdir(place)}
+
+
+def _is_near(place: Path, own: Path, mounts: str) -> bool:
+    """Whether ``place`` lies on a file system of this machine or on the one of ``own``, told by the table of mounts without touching it."""
+    point, kind = _mount(place, mounts)
+    return kind.partition(".")[0] not in REMOTE or point == _mount(own, mounts)[0]
+
+
+def _mount(place: Path, mounts: str) -> tuple[str, str]:
+    """Mount point and type of the file system of ``place``; of two mounts in one point the later one is seen."""
+    found = ("/", "")
+    for row in mounts.splitlines():
+        point, kind = row.split(" ")[1:3]
+        # the table has these signs in octal (proc_pid_mounts(5))
+        point = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), point)
+        if place.is_relative_to(point) and len(point) >= len(found[0]):
+            found = (point, kind)
+    return found
 
 
 def left(home: Home) -> list[Path]:

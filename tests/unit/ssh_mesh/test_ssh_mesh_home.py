@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh import _account
+from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh import _account, _home
 from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._account import Account, MeshError, acting_as, find, of_system
-from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._home import Home, refuse
+from ansible_collections.gb10.cluster.plugins.module_utils._ssh_mesh._home import Home, others, refuse
 
 from .conftest import Node, peer, snapshot
 
@@ -224,3 +224,40 @@ def test_all_that_is_odd_is_said_at_once(node: Node) -> None:
 def test_a_home_without_anything_is_fine(node: Node) -> None:
     refuse(node.home)
     assert list(node.home.account.home.iterdir()) == []
+
+
+MOUNTS = """\
+/dev/nvme0n1p2 / ext4 rw,relatime 0 0
+/dev/nvme0n1p3 {root}/local ext4 rw 0 0
+auto.home {root}/auto autofs rw,indirect 0 0
+server:/mounted {root}/auto/mounted nfs4 rw,hard 0 0
+server:/all {root}/served nfs rw,hard 0 0
+sshfs#x {root}/local/two\\040words fuse.sshfs rw 0 0
+auto.late {root}/late autofs rw 0 0
+/dev/nvme0n1p4 {root}/late ext4 rw 0 0
+"""
+LOCAL = {"local/a", "late/a", "localhost/a"}
+
+
+@AS_ROOT
+@pytest.mark.parametrize(
+    ("own", "found"),
+    [("local/me", LOCAL), ("served/me", {*LOCAL, "served/a"}), ("auto/me", LOCAL)],
+    ids=["own home here", "all homes on one server", "own home mounted on demand"],
+)
+def test_homes_that_another_machine_serves_are_not_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str, found: set[str]) -> None:
+    homes = [*LOCAL, own, "served/a", "auto/a", "auto/mounted", "local/two words"]
+    table = tmp_path / "mounts"
+    table.write_text(MOUNTS.format(root=tmp_path) + (f"server:/me {tmp_path}/auto/me nfs4 rw 0 0\n" if own == "auto/me" else ""))
+    touched: list[str] = []
+
+    def look(path: str) -> bool:
+        touched.append(path)
+        return True
+
+    monkeypatch.setattr(_home, "MOUNTS", table)
+    monkeypatch.setattr(pwd, "getpwall", lambda: [entry(name, 1000, tmp_path / name) for name in homes])
+    monkeypatch.setattr(os.path, "isdir", look)
+    places = {name: f"{tmp_path}/{name}/.ssh/gb10" for name in found}
+    assert others(Home(Account(own, 1000, 1000, tmp_path / own))) == places
+    assert sorted(touched) == sorted(places.values())
