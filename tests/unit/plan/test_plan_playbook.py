@@ -303,6 +303,12 @@ def test_the_plan_by_which_addresses_move_is_stored_right_before_they_do(folder:
     assert "10.78.0.1/24" in (folder.stored / "cabling.md").read_text()
 
 
+def test_discover_does_all_of_it_by_the_tag_of_its_role(folder: Folder) -> None:
+    folder.holds(star_of("spark-1", "spark-2"))
+    every, tagged = (folder.run("gb10.cluster.discover", "--list-tasks", *tags).output for tags in ((), ("--tags", "fabric_neighbors")))
+    assert tagged == every and "fabric_switch : Read where" in every
+
+
 def test_a_vaulted_setting_is_read(folder: Folder) -> None:
     folder.holds(PAIR)
     folder.stores()
