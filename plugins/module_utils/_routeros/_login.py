@@ -106,7 +106,7 @@ class _NetmikoTerminal:
             )
         except SwitchError:
             raise
-        except Exception as error:
+        except Exception as error:  # netmiko, paramiko and the sockets below raise kinds of their own, ValueError among them: no login is what they share
             raise login_error(error, access, name) from error
         self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         self.prompt: str = self._connection.base_prompt.encode(_BYTES).decode("utf-8", "surrogateescape")
@@ -115,7 +115,7 @@ class _NetmikoTerminal:
     def write(self, text: str) -> None:
         try:
             self._connection.write_channel(text)
-        except Exception as error:
+        except Exception as error:  # of many kinds, see _lost
             raise self._lost(error) from error
 
     def read(self) -> str:
@@ -124,7 +124,7 @@ class _NetmikoTerminal:
             if not text and self._is_gone():
                 raise EOFError("by the switch")
             return self._decoder.decode(text.encode(_BYTES))
-        except Exception as error:
+        except Exception as error:  # of many kinds, see _lost
             raise self._lost(error) from error
 
     def _is_gone(self) -> bool:
@@ -182,7 +182,7 @@ def _unusable(access: Access) -> str | None:
         PKey.from_path(access.private_key_file)
     except OSError as error:
         return error.strerror or "a file that can not be read"
-    except Exception as error:
+    except Exception as error:  # paramiko's own, and those of the cryptography below, which change with its version
         is_locked = any(word in str(error).lower() for word in ("encrypt", "password", "passphrase"))
         return "one with a passphrase" if is_locked else "something else"
     return None
