@@ -401,15 +401,18 @@ def _found(machine: Machine, folder: str) -> dict[str, Any] | None:
 def vanish(machine: Machine, folder: str, data: Mapping[str, Any], boot: bool = False) -> None:
     """Take the timer, the boot-time unit and the folder away; systemd is made to forget the unit, except by the unit itself ``boot``."""
     machine.run(["systemctl", "stop", f"{data['unit']}.timer"])
+    # at once, not file by file: what a power cut leaves from here on is debris, which the boot-time unit takes away with itself
+    machine.remove(f"{folder}.new")
+    if not machine.rename(folder, f"{folder}.new"):
+        machine.remove(folder)
+    machine.remove(f"{folder}.new")
     known = [path for path in data["boot_files"] if machine.meta(path) is not None]
     for path in known:
-        # without this folder the unit does nothing, wherever it can not be removed
+        # without this folder the unit only takes itself away, and may not be able to either
         with contextlib.suppress(OSError):
             machine.remove(path)
     if known and not boot:
         machine.run(["systemctl", "daemon-reload"])
-    machine.remove(folder)
-    machine.remove(f"{folder}.new")
     for path in {os.path.dirname(entry["path"]) for entry in data["files"]} | {os.path.dirname(folder)}:
         if path.startswith(os.path.dirname(folder)):
             machine.prune(path)

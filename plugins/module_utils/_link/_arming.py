@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import json
+import os
 import re
 import sys
 from typing import Any, TypedDict
@@ -31,24 +32,9 @@ NOTE = "/run/gb10-confirmed.json"
 RESULT = f"{ROLLBACK_DIR}/result.json"
 SCRIPT = f"{ROLLBACK_DIR}/restore.py"
 
-_BOOT_TEXT = f"""\
-[Unit]
-Description=Put back what connectx_link changed and nobody confirmed
-DefaultDependencies=no
-RequiresMountsFor={ROLLBACK_DIR}
-ConditionPathExists={SCRIPT}
-After=local-fs.target systemd-udevd.service
-Before=systemd-sysctl.service network-pre.target systemd-networkd.service NetworkManager.service
-Wants=network-pre.target
-
-[Service]
-Type=oneshot
-ExecStart={{python}} -I {SCRIPT} boot
-TimeoutStartSec=120
-
-[Install]
-WantedBy=multi-user.target
-"""
+_NEW = f"{ROLLBACK_DIR}.new"
+_DEBRIS = f"rm -rf {ROLLBACK_DIR} {_NEW}; rmdir --ignore-fail-on-non-empty {os.path.dirname(ROLLBACK_DIR)}; rm -f {BOOT_LINK} {BOOT_UNIT}"
+"""What tidies up at boot where the power went before there was something to put back, or after it was put back or confirmed."""
 
 
 class Kept(TypedDict):
@@ -119,6 +105,27 @@ def plain(mode: int = 0o600) -> Meta:
     return Meta(mode, 0, 0, 0, None)
 
 
+def unit_text(python: str) -> str:
+    """The boot-time unit."""
+    return f"""\
+[Unit]
+Description=Put back what connectx_link changed and nobody confirmed
+DefaultDependencies=no
+RequiresMountsFor={ROLLBACK_DIR}
+After=local-fs.target systemd-udevd.service
+Before=systemd-sysctl.service network-pre.target systemd-networkd.service NetworkManager.service
+Wants=network-pre.target
+
+[Service]
+Type=oneshot
+ExecStart=/bin/sh -c "test ! -e {SCRIPT} || exec {python} -I {SCRIPT} boot; {_DEBRIS}"
+TimeoutStartSec=120
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
 def arm(machine: Machine, run_id: str, timeout: int, paths: list[str], commands: list[Command], live: dict[str, State | None]) -> str:
     """Make everything ready to go back, then start the timer; returns a refusal, empty when it is armed. Until then nothing has been changed.
     The caller holds the lock and knows that nothing is armed.
@@ -128,7 +135,6 @@ def arm(machine: Machine, run_id: str, timeout: int, paths: list[str], commands:
     :param commands: what activates the old files. :param live: what is put back, as ``_live.capture`` gives it.
     """
     python = sys.executable or "/usr/bin/python3"
-    new = f"{ROLLBACK_DIR}.new"
     # a name of its own: the service of an earlier run may still be at work when this one arms
     unit = f"{UNIT}-run-{re.sub('[^0-9A-Za-z]', '', run_id)[:8]}"
     data: Armed = {
@@ -146,16 +152,17 @@ def arm(machine: Machine, run_id: str, timeout: int, paths: list[str], commands:
     timer = ["systemd-run", "--quiet", "--collect", f"--unit={unit}", f"--on-active={timeout}", "--timer-property=AccuracySec=100ms"]
     try:
         # debris: a run that was killed while arming, or that stored its result while the rollback vanished
-        machine.remove(new)
+        machine.remove(_NEW)
         machine.remove(ROLLBACK_DIR)
-        entries: list[Any] = [_rollback.keep(machine, path, new) for path in paths]
+        entries: list[Any] = [_rollback.keep(machine, path, _NEW) for path in paths]
         data["files"] = entries
-        machine.write(f"{new}/restore.py", inspect.getsource(_rollback).encode(), plain())
-        machine.write(f"{new}/{_rollback.ARMED}", json.dumps(data).encode(), plain())
-        if not machine.rename(new, ROLLBACK_DIR):
-            raise FileExistsError(f"{ROLLBACK_DIR} is in the way")
-        machine.write(BOOT_UNIT, _BOOT_TEXT.format(python=python).encode(), plain(0o644))
+        machine.write(f"{_NEW}/restore.py", inspect.getsource(_rollback).encode(), plain())
+        machine.write(f"{_NEW}/{_rollback.ARMED}", json.dumps(data).encode(), plain())
+        # the unit first: from the rename on, whatever happens, the next boot fires
+        machine.write(BOOT_UNIT, unit_text(python).encode(), plain(0o644))
         machine.write(BOOT_LINK, b"", Meta(0o777, 0, 0, 0, BOOT_UNIT))
+        if not machine.rename(_NEW, ROLLBACK_DIR):
+            raise FileExistsError(f"{ROLLBACK_DIR} is in the way")
         machine.run(["systemctl", "stop", f"{UNIT}-run-*.timer"])
         done = machine.run([*timer, python, "-I", SCRIPT, "fire", run_id])
         if done.rc == 0:

@@ -21,6 +21,7 @@ from typing import Any
 import yaml
 from ansible_collections.gb10.cluster.plugins.module_utils import _netplan, _rollback
 from ansible_collections.gb10.cluster.plugins.module_utils._connectx import _names
+from ansible_collections.gb10.cluster.plugins.module_utils._link import _arming
 from ansible_collections.gb10.cluster.plugins.module_utils._rollback import Machine, Meta, Result
 
 RAILS = ("enp1s0f0np0", "enP2p1s0f0np0", "enp1s0f1np1", "enP2p1s0f1np1")
@@ -130,8 +131,12 @@ class FakeMachine(Machine):
         self.files = {path: entry for path, entry in self.files.items() if not path.startswith("/run/")}
         if self.backend.startswith("netplan"):
             self._generate("")
-        if "/etc/systemd/system/gb10-rollback-boot.service" in self.files and f"{_names.ROLLBACK_DIR}/restore.py" in self.files:
-            _rollback.fire(self, _names.ROLLBACK_DIR, boot=True)
+        if _arming.BOOT_LINK in self.files and _arming.BOOT_UNIT in self.files:
+            if _arming.SCRIPT in self.files:
+                _rollback.fire(self, _names.ROLLBACK_DIR, boot=True)
+            else:
+                debris = (_names.ROLLBACK_DIR, _arming.BOOT_LINK, _arming.BOOT_UNIT)
+                self.files = {path: entry for path, entry in self.files.items() if not path.startswith(debris)}
         self.start()
 
     def fire(self) -> None:

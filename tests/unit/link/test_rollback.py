@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.gb10.cluster.plugins.module_utils import _rollback
+from ansible_collections.gb10.cluster.plugins.module_utils._link import _arming
 from ansible_collections.gb10.cluster.plugins.module_utils._rollback import Machine, Meta
 
 NOW = Meta(0o600, os.getuid(), os.getgid(), 0, None)
@@ -180,6 +182,33 @@ def test_script_only_tidies_up_after_a_confirmation(scene: Scene) -> None:
     scene.run("fire")
     assert (scene.changed.read_text(), scene.added.read_text()) == ("new", "new")
     assert (scene.folder.exists(), scene.unit.exists(), (scene.root / "gb10").exists()) == (False, False, False)
+
+
+def at_boot(root: Path) -> int:
+    """Run what the boot-time unit runs, with every path under ``root``."""
+    command = re.search('^ExecStart=/bin/sh -c "(.*)"$', _arming.unit_text(sys.executable), re.MULTILINE)
+    assert command
+    script = command[1].replace("/var/lib/gb10", f"{root}/gb10").replace("/etc/systemd", f"{root}/etc/systemd")
+    return subprocess.run(["/bin/sh", "-c", script], env={"PATH": f"{root}/bin:/usr/bin:/bin"}, check=False, timeout=60).returncode
+
+
+def test_boot_time_unit_fires_what_is_armed(scene: Scene) -> None:
+    assert at_boot(scene.root) == 0
+    assert (attributes(scene.changed), scene.folder.exists()) == (scene.before, False)
+
+
+@pytest.mark.parametrize("others", [True, False], ids=["beside other files of ours", "alone"])
+def test_boot_time_unit_that_finds_nothing_armed_takes_the_debris_away_with_itself(scene: Scene, others: bool) -> None:
+    unit, link = (Path(f"{scene.root}{path}") for path in (_arming.BOOT_UNIT, _arming.BOOT_LINK))
+    link.parent.mkdir(parents=True)
+    unit.write_text("[Unit]")
+    link.symlink_to(unit)
+    scene.folder.rename(f"{scene.folder}.new")
+    if others:
+        (scene.root / "gb10/last.json").write_text("{}")
+    assert at_boot(scene.root) == 0
+    assert (scene.changed.read_text(), unit.exists(), link.is_symlink(), Path(f"{scene.folder}.new").exists()) == ("new", False, False, False)
+    assert (scene.root / "gb10").exists() == others
 
 
 @pytest.mark.parametrize("content, found", [("{", "JSONDecodeError("), ("{}", "KeyError('id')"), ("[]", "TypeError(")])
