@@ -1,10 +1,11 @@
 # Copyright (c) gb10.cluster contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Mirror the working tree to a folder whose path ends in ``ansible_collections/gb10/cluster``: ``export.py FOLDER...``.
+"""Mirror the working tree to a folder whose path ends in ``ansible_collections/gb10/cluster``: ``export.py WHOLE SHIPPED``.
 
 ansible-test, molecule and the documentation tools accept a collection under that path alone. Mirrored is what git knows or
-would add; only files that differ are written, each in one step, so that a gate that reads the mirror is not disturbed.
+would add; only files that differ are written, each in one step, so that a gate that reads the mirror is not disturbed. The folder
+``SHIPPED`` gets no tests: tools that only we run are checked on one version of Ansible.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 # what tools keep inside the mirror: not ours to delete
 KEPT = (".git", ".ansible", "tests/output")
+TESTS = ("tests/", "extensions/molecule/")
+TEST_SETTINGS = "tests/config.yml"
+"""What ansible-test has to know about the collection."""
 
 
 def tracked() -> set[str]:
@@ -67,10 +71,11 @@ def mirror(names: set[str], target: Path) -> None:
 
 
 def main() -> None:
-    """Mirror the working tree to each folder of the command line."""
+    """Mirror the working tree to the folders of the command line."""
+    whole, shipped = (Path(folder).absolute() for folder in sys.argv[1:])
     names = tracked()
-    for folder in sys.argv[1:]:
-        mirror(names, Path(folder).absolute())
+    mirror(names, whole)
+    mirror({name for name in names if not name.startswith(TESTS) or name == TEST_SETTINGS}, shipped)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,11 @@
 # Copyright (c) gb10.cluster contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Prove one row of a scenario's ``proofs.yml`` in the lab: ``prove.py PROOFS.yml NUMBER``.
+"""Prove what a scenario promises, in its lab.
+
+``prove.py look`` keeps what the machines are: first under the name ``before``, then as ``run-1``, ``run-2`` and so on, after each run of
+molecule. ``prove.py PROOFS.yml [NUMBER...]`` proves these rows of the file, by default all of them, and then what was kept: the first run, in
+check mode, touched nothing, and neither did the last.
 
 A row puts faults in, runs playbooks one after the other, compares what they say and what they leave with what is expected,
 and mends the faults:
@@ -19,22 +23,28 @@ That an interface has a link-local address counts, not which: NetworkManager dra
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 PROJECT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(PROJECT / "tests/gates"))
+
+from warm_playbook import WarmPlaybook  # pylint: disable=wrong-import-position  # the path comes first
+
 KEPT = Path(os.environ["MOLECULE_EPHEMERAL_DIRECTORY"])
-"""Snapshots. What refuted rows said is also appended to the file ``GB10_REFUTED``, because molecule tidies its folder up."""
+"""Snapshots. What is printed here is also written to the file ``GB10_PROOFS``, because molecule tidies its folder up and shows nothing meanwhile."""
 LAB = [sys.executable, str(PROJECT / "tests/lab/lab.py")]
 RECAP = re.compile(r"^(\S+)\s+: ok=\d+\s+changed=(\d+)", re.MULTILINE)
 FADING = 20
@@ -111,15 +121,14 @@ def differences(before: Any, after: Any, ignored: tuple[str, ...] = (), path: st
         yield f"{path}: {before} -> {after}"
 
 
-def kill_when(process: subprocess.Popen[str], node: str, file: str) -> None:
-    """Kill a playbook and its workers, which are in sessions of their own, as soon as a node has a file."""
-    while process.poll() is None:
+def kill_when(program: WarmPlaybook, node: str, file: str) -> None:
+    """Kill a run and its workers, which are in sessions of their own, as soon as a node has a file."""
+    while program.is_running(0.1):
         if subprocess.run([*LAB, "exec", node, "test", "-e", file], capture_output=True, check=False).returncode == 0:
-            for pid in [process.pid, *descendants(process.pid)]:
+            for pid in descendants(program.pid):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             return
-        time.sleep(0.1)
 
 
 def descendants(pid: int) -> list[int]:
@@ -131,16 +140,17 @@ def descendants(pid: int) -> list[int]:
     return [each for child in children for each in (child, *descendants(child))]
 
 
-def play(run: dict[str, Any], inventories: list[Path]) -> None:
+def play(program: WarmPlaybook, run: dict[str, Any], inventories: list[Path]) -> None:
     """Run a playbook of the collection and compare its exit status, text and recap with the row."""
-    words = ["ansible-playbook", *(f"--inventory={path}" for path in inventories), f"gb10.cluster.{run['playbook']}", *run.get("arguments", [])]
-    plain = {**os.environ, "ANSIBLE_FORCE_COLOR": "0", "ANSIBLE_NOCOLOR": "1"}
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True, env=plain)
-    if "killed_when" in run:
-        kill_when(process, **run["killed_when"])
-    output = process.communicate()[0]
+    with tempfile.TemporaryDirectory(prefix="gb10-prove-") as folder:
+        words = [*(f"--inventory={path}" for path in inventories), f"gb10.cluster.{run['playbook']}", *run.get("arguments", [])]
+        program.begin(Path(folder), *words)
+        if "killed_when" in run:
+            kill_when(program, **run["killed_when"])
+        status = program.end()
+        output = "".join(Path(folder, name).read_text(encoding="utf-8") for name in ("stdout", "stderr"))
     recap = {node: int(changed) for node, changed in RECAP.findall(output.rpartition("PLAY RECAP")[2])}
-    wrong = [f"exit status {process.returncode} instead of {run.get('rc', 0)}"] if process.returncode != run.get("rc", 0) else []
+    wrong = [f"exit status {status} instead of {run.get('rc', 0)}"] if status != run.get("rc", 0) else []
     wrong += [f"does not say: {text}" for text in run.get("says", []) if text not in output]
     wrong += [f"{node} changed={recap.get(node)} instead of {count}" for node, count in run.get("changed", {}).items() if recap.get(node) != count]
     if wrong:
@@ -152,14 +162,14 @@ def play(run: dict[str, Any], inventories: list[Path]) -> None:
         lab("follow", advice["steps"] or f"plug a cable between {advice['one']} and {advice['other']}")
 
 
-def prove(row: dict[str, Any], inventories: list[Path]) -> None:
+def prove(program: WarmPlaybook, row: dict[str, Any], inventories: list[Path]) -> None:
     """Carry one row out; raises :class:`Refuted` with everything needed to see why it does not hold."""
     try:
         for words in [*row.get("lab", []), *(f"fault {fault}" for fault in row.get("faults", []))]:
             lab(*words.split())
         for run in row.get("runs", []):
             before = settled() if run.get("untouched") else {}
-            play(run, [PROJECT / path for path in run["inventories"]] if "inventories" in run else inventories)
+            play(program, run, [PROJECT / path for path in run["inventories"]] if "inventories" in run else inventories)
             changes = list(differences(before, look())) if run.get("untouched") else []
             if changes:
                 raise Refuted("\n".join(["expected an untouched machine, found", *changes]))
@@ -174,22 +184,62 @@ def prove(row: dict[str, Any], inventories: list[Path]) -> None:
             raise Refuted("\n".join([f"expected the state {row['same_as']}, found", *changes]))
 
 
-def main() -> int:
-    """Prove the row and say how long it took."""
-    scenario = yaml.safe_load(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    row = scenario["proofs"][int(sys.argv[2])]
+def kept() -> list[Path]:
+    """What was kept before and after molecule's runs, in order."""
+    return [KEPT / "before.json", *sorted(KEPT.glob("run-*.json"), key=lambda path: int(path.stem[4:]))]
+
+
+def keep() -> None:
+    """Keep what the machines are now."""
+    path = KEPT / ("before.json" if not kept()[0].exists() else f"run-{len(kept())}.json")
+    path.write_text(json.dumps(look()), encoding="utf-8")
+
+
+def prove_stages() -> None:
+    """Check mode, and the last run, left every machine alone, down to file times and carrier changes; raises :class:`Refuted`."""
+    looks = [json.loads(path.read_text(encoding="utf-8")) for path in kept() if path.exists()]
+    if len(looks) != 4:
+        raise Refuted(f"expected a look before and after each of three runs, found {len(looks)} looks")
+    changes = [*differences(*looks[:2]), *differences(*looks[-2:])]
+    if changes:
+        raise Refuted("\n".join(["expected an untouched machine, found", *changes]))
+
+
+def tell(text: str) -> None:
+    """Print, and keep."""
+    print(text, flush=True)
+    if "GB10_PROOFS" in os.environ:
+        with open(os.environ["GB10_PROOFS"], "a", encoding="utf-8") as file:
+            print(text, file=file)
+
+
+def holds(title: str, proof: Callable[[], None]) -> str:
+    """Carry a proof out, and say how long it took or what is wrong; returns the end of the latter, empty when it holds."""
     began = time.monotonic()
     try:
-        prove(row, [PROJECT / path for path in scenario["inventories"]])
+        proof()
     except Refuted as refuted:
-        said = f"{refuted}\nREFUTED: {row['title']}"
-        print(said)
-        if "GB10_REFUTED" in os.environ:
-            with open(os.environ["GB10_REFUTED"], "a", encoding="utf-8") as file:
-                file.write(f"{said}\n\n")
-        return 1
-    print(f"{row['title']} ({time.monotonic() - began:.0f} s)")
-    return 0
+        tell(f"{refuted}\nREFUTED: {title}\n")
+        return "\n".join([*str(refuted).splitlines()[-8:], f"REFUTED: {title}"])
+    tell(f"{title} ({time.monotonic() - began:.0f} s)")
+    return ""
+
+
+def main() -> int:
+    """Keep a look, or prove; a proof that does not hold stops none of the others."""
+    if sys.argv[1:] == ["look"]:
+        keep()
+        return 0
+    scenario = yaml.safe_load(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    inventories = [PROJECT / path for path in scenario["inventories"]]
+    rows = [scenario["proofs"][int(number)] for number in sys.argv[2:]] or scenario["proofs"]
+    with WarmPlaybook.started({**os.environ, "ANSIBLE_FORCE_COLOR": "0", "ANSIBLE_NOCOLOR": "1"}) as program:
+        wrong = [holds(row["title"], functools.partial(prove, program, row, inventories)) for row in rows]
+    if not sys.argv[2:]:
+        wrong.append(holds("Check mode touched nothing, and a second run did not either", prove_stages))
+    wrong = [text for text in wrong if text]
+    tell("\n\n".join(wrong) or f"{len(rows)} proofs hold")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

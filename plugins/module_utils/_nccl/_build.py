@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import mmap
 import re
@@ -49,19 +48,20 @@ def header_code(header: Path) -> int | None:
     return int(match[1]) if match else None
 
 
+_DIGESTS: dict[tuple[int, int, int, int], str] = {}
+
+
 def digest(file: Path) -> str:
-    """SHA-256 of a file in hex; read once as long as the file stays the same. Raises OSError."""
+    """SHA-256 of a file in hex; read once as long as the file stays the same, even where it is renamed. Raises OSError."""
     stat = file.stat()
-    return _digest(str(file), stat.st_ino, stat.st_size, stat.st_mtime_ns)
-
-
-@functools.cache
-def _digest(file: str, _inode: int, _size: int, _time: int) -> str:
-    total = hashlib.sha256()
-    with open(file, "rb") as stream:
-        while chunk := stream.read(1 << 20):
-            total.update(chunk)
-    return total.hexdigest()
+    identity = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    if identity not in _DIGESTS:
+        total = hashlib.sha256()
+        with open(file, "rb") as stream:
+            while chunk := stream.read(1 << 20):
+                total.update(chunk)
+        _DIGESTS[identity] = total.hexdigest()
+    return _DIGESTS[identity]
 
 
 def read_build(library: Path) -> Build | None:

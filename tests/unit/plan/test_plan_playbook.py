@@ -13,8 +13,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +24,7 @@ from ansible_collections.gb10.cluster.plugins.plugin_utils._plan._inventory impo
 from call_sites import recorded, sites, source
 from plan_cases import GRAMMAR
 from test_plan_inventory import RUN, read, read_folder
+from warm_playbook import WarmPlaybook
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 INVENTORIES = Path(__file__).parent / "playbook"
@@ -48,7 +47,7 @@ class Run:
 class Folder:
     """A folder with an inventory, in which playbooks run."""
 
-    def __init__(self, path: Path, program: subprocess.Popen[str]) -> None:
+    def __init__(self, path: Path, program: WarmPlaybook) -> None:
         self.path, self.inventory, self.stored, self._program = path, path / "inventory", path / "inventory" / ".gb10", program
         self.inventory.mkdir()
 
@@ -79,14 +78,12 @@ class Folder:
         if "\n" in playbook:
             (self.path / "play.yml").write_text(playbook)
             playbook = str(self.path / "play.yml")
-        print(json.dumps([str(self.path), "-i", str(self.inventory), playbook, *options]), file=self._program.stdin, flush=True)
-        assert self._program.stdout
-        code = int(self._program.stdout.readline())
-        return Run(code, (self.path / "stdout").read_text() + (self.path / "stderr").read_text())
+        self._program.begin(self.path, "-i", str(self.inventory), playbook, *options)
+        return Run(self._program.end(), (self.path / "stdout").read_text() + (self.path / "stderr").read_text())
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Popen[str]]:
+def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarmPlaybook]:
     """ansible-playbook, with the collection where it looks for it."""
     path = tmp_path_factory.mktemp("ansible")
     collection = path / "collections" / "ansible_collections" / "gb10" / "cluster"
@@ -94,13 +91,12 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Pop
     collection.symlink_to(REPOSITORY)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}
     environment |= {"ANSIBLE_COLLECTIONS_PATH": str(path / "collections"), "ANSIBLE_LOCAL_TEMP": str(path / "tmp"), "ANSIBLE_NOCOLOR": "1"}
-    command = [sys.executable, str(Path(__file__).with_name("warm_playbook.py"))]
-    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as started:
+    with WarmPlaybook.started(environment) as started:
         yield started
 
 
 @pytest.fixture
-def folder(tmp_path: Path, program: subprocess.Popen[str]) -> Folder:
+def folder(tmp_path: Path, program: WarmPlaybook) -> Folder:
     """An empty one."""
     return Folder(tmp_path, program)
 
