@@ -4,7 +4,8 @@
 """Keeping the fabric apart by a VLAN inside the one bridge, in the order that never locks anybody out. Pure.
 
 Ports first, then the table with management's VLAN 1 in it, filtering last; back in the opposite order (a published four-node build on a CRS804).
-Rows of ours carry a comment, which also remembers whether filtering was off before. Rows of others are never changed.
+Rows of ours carry a comment, which also remembers whether filtering was off before; without any, because others wrote them all, the bridge has
+a note of that. Rows of others are never changed.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from __future__ import annotations
 from typing import Any
 
 from ._command import Command, Value
+from ._notes import back, noted, remember
 from ._rows import Row, flag, numbers, words
 
 VLAN, BRIDGE = "/interface/bridge/vlan", "/interface/bridge"
+FILTERING = "vlan-filtering"
 COMMENT, COMMENT_WAS_OFF = "gb10.cluster", "gb10.cluster: filtering was off"
 MANAGEMENT, LAST = 1, 4094
 
@@ -57,7 +60,9 @@ def make(menus: Menus, bridge: str, wanted: dict[int, list[str]]) -> list[Comman
         elif _is_ours(known) and set(untagged) != set(words(known.get("untagged"))):
             commands.append(Command(VLAN, "set", (str(known[".id"]),), {"untagged": untagged}))
     if not _is_on(menus, bridge):
-        commands.append(Command(BRIDGE, "set", (str(row[".id"]) if row else bridge,), {"vlan-filtering": True}))
+        is_told = any(known is None or _is_ours(known) for known in (_find(menus, bridge, vlan) for vlan in wanted))
+        note: dict[str, Value] = {} if is_told else {"comment": remember(row, {FILTERING: row.get(FILTERING)})}
+        commands.append(Command(BRIDGE, "set", (str(row[".id"]) if row else bridge,), {FILTERING: True, **note}))
     return commands + remove(menus, tuple(wanted))
 
 
@@ -73,19 +78,27 @@ def _find(menus: Menus, bridge: str, vlan: int) -> Row | None:
 
 
 def _is_on(menus: Menus, bridge: str) -> bool:
-    return any(row.get("name") == bridge and flag(row.get("vlan-filtering")) for row in menus[BRIDGE])
+    return any(row.get("name") == bridge and flag(row.get(FILTERING)) for row in menus[BRIDGE])
 
 
 def _was_off(menus: Menus, bridge: str) -> bool:
     """Whether the bridge did not filter before us."""
-    return not _is_on(menus, bridge) or any(row.get("comment") == COMMENT_WAS_OFF and row.get("bridge") == bridge for row in menus[VLAN])
+    told = any(row.get("comment") == COMMENT_WAS_OFF and row.get("bridge") == bridge for row in menus[VLAN])
+    return told or not _is_on(menus, bridge) or any(FILTERING in noted(row) for row in menus[BRIDGE] if row.get("name") == bridge)
 
 
 def filtering_off(menus: Menus) -> list[Command]:
-    """Filtering off again where a row of ours says that it was; the rows themselves are removed after the ports have left the VLAN."""
+    """Filtering off again where a row of ours or a note says that it was; the rows themselves are removed after the ports have left the VLAN."""
     bridges = {row.get("bridge") for row in ours(menus) if row.get("comment") == COMMENT_WAS_OFF}
-    return [Command(BRIDGE, "set", (str(row[".id"]),), {"vlan-filtering": False})
-            for row in menus[BRIDGE] if row.get("name") in bridges and flag(row.get("vlan-filtering"))]
+    changes: list[tuple[Row, dict[str, Value]]] = [
+        (row, back(row, (FILTERING,)) or ({FILTERING: False} if row.get("name") in bridges and flag(row.get(FILTERING)) else {})) for row in menus[BRIDGE]
+    ]
+    return [Command(BRIDGE, "set", (str(row[".id"]),), values) for row, values in changes if values]
+
+
+def is_made(menus: Menus) -> bool:
+    """Whether a row or a note says that the VLAN is ours."""
+    return bool(ours(menus)) or any(FILTERING in noted(row) for row in menus[BRIDGE])
 
 
 def ours(menus: Menus) -> list[Row]:

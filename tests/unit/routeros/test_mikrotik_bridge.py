@@ -190,14 +190,21 @@ def test_a_bridge_that_filters_already_keeps_its_rows_and_goes_on_filtering(run)
 VLANS = "/interface/bridge/vlan"
 
 
+@pytest.mark.parametrize("is_gone", [True, False], ids=["taken back", "without a VLAN in the plan, then taken back"])
 @pytest.mark.parametrize("is_on", [True, False], ids=["filtering", "not filtering"])
-def test_rows_of_others_that_have_all_ports_are_used_and_left_alone(run, is_on):
+def test_rows_of_others_that_have_all_ports_are_used_and_left_alone(run, is_on, is_gone):
     bench = a_bench()
     bench.run(f"{VLANS} add bridge=bridge vlan-ids=1 untagged=bridge,ether1,ether2,sfp56-1")
     bench.run(f"{VLANS} add bridge=bridge vlan-ids=99-101 untagged=qsfp56-dd-1-1,qsfp56-dd-1-5")
     bench.run(f"/interface/bridge set bridge vlan-filtering={'yes' if is_on else 'no'}")
     before = export(bench.machine)
     assert not any(VLANS in command for command in run(mikrotik_bridge, bench, **FABRIC, vlan=100)["commands"])
+    assert not run(mikrotik_bridge, bench, **FABRIC, vlan=100)["changed"]
+    assert legs(bench.machine)["qsfp56-dd-1-1"].segment == "bridge/100"
+    run(mikrotik_bridge, bench, **({"state": "absent"} if is_gone else FABRIC))
+    assert ("pvid=100" in export(bench.machine)) is (is_on and not is_gone)
+    run(mikrotik_bridge, bench, state="absent")
+    assert export(bench.machine) == before
 
 
 def fabric_of(*legs: str) -> dict:
