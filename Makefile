@@ -14,7 +14,9 @@ NODE_PYTHON := $(shell tests/gates/python.sh 3.10)
 MAIN := .venv
 NEXT := .venv-2.21
 MAIN_TREE := .build/main/ansible_collections/gb10/cluster
-NEXT_TREE := .build/next/ansible_collections/gb10/cluster
+# what is shipped, for each lane's ansible-test
+MAIN_SHIPPED := .build/main-shipped/ansible_collections/gb10/cluster
+NEXT_SHIPPED := .build/next-shipped/ansible_collections/gb10/cluster
 TARBALL := .build/dist/gb10-cluster-$(shell sed -n 's/^version: //p' galaxy.yml).tar.gz
 
 # unit tests and playbooks run from the checkout through this link; a venv's tools come first in PATH
@@ -27,7 +29,7 @@ bench: TOPOLOGY ?= two_node_direct
 NODES ?=
 
 # in the order they begin: what fails fast comes first, what takes long begins early enough to run beside the rest
-GATES := house changelog unit types lint sanity unit-next docs sanity-next build importer install-test
+GATES := house ruff changelog unit types lint sanity unit-next docs sanity-next build importer install-test
 # each on a lab of its own; they wait often, so one more than there are processors run at once, and the other gates beside them at a low priority:
 # a node that gets no processor for ten seconds is lost
 SCENARIOS := $(patsubst extensions/molecule/%/molecule.yml,molecule-%,$(wildcard extensions/molecule/*/molecule.yml))
@@ -69,7 +71,7 @@ system:
 
 # most gates read a mirror of the working tree under the path that Ansible's tools insist on
 tree: $(DEV)
-	@$(or $(MAIN_PYTHON),python3) tests/gates/export.py $(MAIN_TREE) $(NEXT_TREE)
+	@$(or $(MAIN_PYTHON),python3) tests/gates/export.py $(MAIN_TREE) $(MAIN_SHIPPED) $(NEXT_SHIPPED)
 
 $(DEV):
 	@mkdir -p $(@D) && ln -sfn $(CURDIR) $@
@@ -78,6 +80,9 @@ $(DEV):
 
 house: $(MAIN)/.made $(DEV) ## rules of the house that no other tool knows
 	@PYTHONPATH=.build/dev $(GATE) $@ python tests/gates/house.py
+
+ruff: $(MAIN)/.made ## mistakes in tests and tools; what is shipped is sanity's
+	@$(GATE) $@ ruff check --quiet .
 
 changelog: $(MAIN)/.made tree ## changelog fragments
 	@$(GATE) $@ env -C $(MAIN_TREE) antsibull-changelog lint
@@ -95,7 +100,7 @@ docs: $(MAIN)/.made tree ## documentation of plugins and roles
 	@$(GATE) $@ env -C $(MAIN_TREE) antsibull-docs lint-collection-docs --plugin-docs .
 
 sanity: $(MAIN)/.made tree system ## all of ansible-test sanity, main lane, and node code on Python 3.10
-	@$(GATE) $@ tests/gates/sanity.sh $(MAIN) $(MAIN_TREE) $(or $(NODE_PYTHON),none)
+	@$(GATE) $@ tests/gates/sanity.sh $(MAIN) $(MAIN_SHIPPED) $(or $(NODE_PYTHON),none)
 
 build: $(MAIN)/.made tree ## the tarball
 	@$(GATE) $@ ansible-galaxy collection build $(MAIN_TREE) --output-path $(dir $(TARBALL)) --force
@@ -111,7 +116,7 @@ unit-next: $(NEXT)/.made ## unit tests of what users run, next lane
 	@$(GATE) $@ env -u PYTHONDONTWRITEBYTECODE $(NEXT)/bin/python -m pytest $(addprefix --ignore-glob=,$(TOOL_TESTS))
 
 sanity-next: $(NEXT)/.made tree system ## all of ansible-test sanity, next lane
-	@$(GATE) $@ tests/gates/sanity.sh $(NEXT) $(NEXT_TREE)
+	@$(GATE) $@ tests/gates/sanity.sh $(NEXT) $(NEXT_SHIPPED)
 else
 unit-next sanity-next:
 	@$(GATE) $@ tests/gates/skip.sh "the lane of core 2.21 needs Python 3.11 for the main lane and 3.12 or 3.13 beside it; the main lane is $(or $(MAIN_VERSION),missing)"

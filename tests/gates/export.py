@@ -1,11 +1,11 @@
 # Copyright (c) gb10.cluster contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Mirror the working tree to a folder whose path ends in ``ansible_collections/gb10/cluster``: ``export.py WHOLE SHIPPED``.
+"""Mirror the working tree to a folder whose path ends in ``ansible_collections/gb10/cluster``: ``export.py WHOLE SHIPPED...``.
 
 ansible-test, molecule and the documentation tools accept a collection under that path alone. Mirrored is what git knows or
-would add; only files that differ are written, each in one step, so that a gate that reads the mirror is not disturbed. The folder
-``SHIPPED`` gets no tests: tools that only we run are checked on one version of Ansible.
+would add; only files that differ are written, each in one step, so that a gate that reads the mirror is not disturbed. Folders
+``SHIPPED`` get no tests.
 """
 
 from __future__ import annotations
@@ -70,12 +70,18 @@ def mirror(names: set[str], target: Path) -> None:
         subprocess.run(["git", "init", "--quiet", str(target)], check=True)
 
 
+def without_tests(names: set[str]) -> set[str]:
+    """Those of the files ``names`` that are shipped, or that ansible-test needs to check them."""
+    return {name for name in names if not name.startswith(TESTS) or name == TEST_SETTINGS}
+
+
 def main() -> None:
     """Mirror the working tree to the folders of the command line."""
-    whole, shipped = (Path(folder).absolute() for folder in sys.argv[1:])
+    whole, *shipped = (Path(folder).absolute() for folder in sys.argv[1:])
     names = tracked()
     mirror(names, whole)
-    mirror({name for name in names if not name.startswith(TESTS) or name == TEST_SETTINGS}, shipped)
+    for folder in shipped:
+        mirror(without_tests(names), folder)
 
 
 if __name__ == "__main__":

@@ -37,12 +37,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from warm_playbook import WarmPlaybook
 
 PROJECT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(PROJECT / "tests/gates"))
-
-from warm_playbook import WarmPlaybook  # pylint: disable=wrong-import-position  # the path comes first
-
 KEPT = Path(os.environ["MOLECULE_EPHEMERAL_DIRECTORY"])
 """Snapshots. What is printed here is also written to the file ``GB10_PROOFS``, because molecule tidies its folder up and shows nothing meanwhile."""
 LAB = [sys.executable, str(PROJECT / "tests/lab/lab.py")]

@@ -135,7 +135,7 @@ def status(options: argparse.Namespace) -> int:
 def env(options: argparse.Namespace) -> int:
     """Print what a shell needs so that ansible and ssh reach the lab."""
     lab = Lab.load(options.name)
-    lab.up
+    _ = lab.up  # whether it is
     print(f"export ANSIBLE_CONFIG={lab.folder}/ansible.cfg")
     print(f"export GB10_LAB={lab.name}")
     return 0

@@ -193,7 +193,7 @@ FAULTS: dict[str, Fault] = {
         triggers.heal,
         {"when": "armed", "heal": "0"},
     ),
-    "killed": Fault("the module that changes the links is killed", triggers.kill, triggers.end, {"when": "applied"}),
+    "killed": Fault("the module that changes the links is killed", triggers.kill, triggers.end, {"when": "file"}),
     "reboot": Fault("the node reboots during a change", triggers.reboot, triggers.end, {"when": "armed"}),
     "job": Fault("a process has a context on an RDMA device", _job, _end_job, {"device": "0"}),
     "duplicate-machine-id": Fault("the node was cloned from another one", _same_id, _own_id),

@@ -61,15 +61,15 @@ def _wrapped(command: str) -> str:
     fits on no line."""
     lines, line = [], ""
     for token in re.findall(r'\[[^]]*\] |[^\s="]+=|"(?:\\.|[^"\\])*" ?|[^\s"]+ ?', command):
-        if len(token) > 70:
-            while len(line) + len(token) > 78:
-                cut = 78 - len(line)
-                lines.append(line + token[:cut] + "\\")
-                line, token = "    ", token[cut:]
-        elif len(line) + len(token.rstrip()) > 78:
+        rest = token
+        while len(token) > 70 and len(line) + len(rest) > 78:
+            cut = 78 - len(line)
+            lines.append(line + rest[:cut] + "\\")
+            line, rest = "    ", rest[cut:]
+        if len(token) <= 70 and len(line) + len(token.rstrip()) > 78:
             lines.append(line + "\\")
             line = "    "
-        line += token
+        line += rest
     return "\n".join([*lines, line])
 
 

@@ -109,7 +109,7 @@ class Machine:
         for path, rows in factory_rows(self.model, self.version).items():
             for row in rows if path in self.tables else ():
                 self.append(path, row)
-        for path, table in self.tables.items():
+        for table in self.tables.values():
             if table.menu.singleton:
                 table.record = dict(table.menu.defaults)
         if version_tuple(self.version) < (7, 23):
@@ -233,7 +233,7 @@ class Machine:
             table = self.tables[path]
             table.rows, table.record, table.next_id = _copies(rows), dict(record), max(next_id, table.next_id)
         self.files = dict(files)
-        for old, new in zip(before, self.rows("/interface/ethernet")):
+        for old, new in zip(before, self.rows("/interface/ethernet"), strict=True):
             self.rules.changed(self, "/interface/ethernet", old, new)
         self.committed()
 

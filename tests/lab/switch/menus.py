@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, cache
 from typing import Any
 
 from .fields import Field, from_hardware
@@ -135,7 +135,7 @@ def hardware_menus(schema: Schema) -> Iterator[Menu]:
         yield Menu(path, fields, bool(entry.get("singleton")), fixed="add" not in entry["commands"])
 
 
-@lru_cache(maxsize=None)
+@cache
 def menus_of(schema: Schema) -> dict[str, Menu]:
     """All menus of one switch by path. Hardware-only arguments are added to the base menus they belong to."""
     menus = {menu.path: menu for menu in base_menus() if f"{menu.path}/print" in schema.commands}

@@ -73,8 +73,8 @@ def _table(rows: list[Row], menu: Menu, legend: str) -> str:
     widths = [max(len(line[position]) for line in cells) for position in range(len(columns))]
     lines = [legend, "Columns: " + ", ".join(name.upper() for name in columns)]
     heads = ["#     "] + [f"{index:<3}{letters(menu.path, row):3}" for index, row in enumerate(rows)]
-    for head, line in zip(heads, cells):
-        lines.append((head + "  ".join(f"{cell:{width}}" for cell, width in zip(line, widths))).rstrip())
+    for head, line in zip(heads, cells, strict=True):
+        lines.append((head + "  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True))).rstrip())
     return "\n".join(lines)
 
 
@@ -94,4 +94,4 @@ def columns(values: list[Row]) -> str:
     width = max(len(name) for name in names) + 2
     cells = {name: [written(value.get(name, "")) for value in values] for name in names}
     breadth = [max(len(cells[name][index]) for name in names) for index in range(len(values))]
-    return "\n".join((f"{name:>{width}}: " + " ".join(f"{cell:{size}}" for cell, size in zip(cells[name], breadth))).rstrip() for name in names)
+    return "\n".join((f"{name:>{width}}: " + " ".join(f"{cell:{size}}" for cell, size in zip(cells[name], breadth, strict=True))).rstrip() for name in names)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 FILES = Path(__file__).resolve().parents[2] / "unit" / "fixtures" / "routeros" / "schema"
@@ -36,13 +36,13 @@ def line_of(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-@lru_cache(maxsize=None)
+@cache
 def hardware() -> dict:
     """The hand-made table, as stored."""
     return json.loads((FILES / "hardware.json").read_text())
 
 
-@lru_cache(maxsize=None)
+@cache
 def _commands() -> dict:
     return json.loads((FILES / "commands.json").read_text())
 
@@ -52,7 +52,7 @@ def lines() -> list[str]:
     return _commands()["lines"]
 
 
-@lru_cache(maxsize=None)
+@cache
 def schema(version: str, group: str) -> Schema:
     """The schema of ``7.23.7`` on ``cpss``, ``bc2`` or ``ac3``."""
     return Schema(version, group)

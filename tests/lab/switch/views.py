@@ -55,7 +55,7 @@ def _common(path: str, row: Row) -> Row:
 def _ethernet(machine: Machine, shown: list[Row]) -> list[Row]:
     running, slaves = hardware.running(machine), {row["interface"] for row in machine.rows("/interface/bridge/port")}
     switched = [{} if row["default-name"] in machine.model.apart else {"switch": "switch1"} for row in shown]
-    return [{**row, "running": row["name"] in running, "slave": row["name"] in slaves, **of} for row, of in zip(shown, switched)]
+    return [{**row, "running": row["name"] in running, "slave": row["name"] in slaves, **of} for row, of in zip(shown, switched, strict=True)]
 
 
 def _bridges(machine: Machine, shown: list[Row]) -> list[Row]:

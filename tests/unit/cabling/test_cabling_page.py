@@ -92,7 +92,7 @@ def test_table_and_warnings_agree_on_the_leg_when_lldp_remembers_two(hosts: Any,
     found = verdict(FOUR, "1.0=2.0=3.0=4.0", near=False, tables={"crs812": hosts} if hosts else None, lldp={"1.0": BOTH, "2.0": BOTH})
     rows = {line[:10]: line for line in found["table"][1:] if "crs812" in line}
     assert [next(remark for remark in ("DIFFERS", "as planned") if line.endswith(remark)) for line in rows.values()] == remarks
-    assert [text[:10] for text in found["warnings"]] == [port for port, remark in zip(rows, remarks) if remark == "DIFFERS"]
+    assert [text[:10] for text in found["warnings"]] == [port for port, remark in zip(rows, remarks, strict=True) if remark == "DIFFERS"]
     assert there in rows["spark-1 p0"]
 
 

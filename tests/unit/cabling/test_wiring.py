@@ -81,7 +81,7 @@ def test_no_smaller_number_of_moves_would_do(nodes, cables):
     for fewer in range(len(moves)):
         for moved in combinations(ends, fewer):
             for places in permutations([*free, *moved], fewer):
-                place = dict(zip(moved, places))
+                place = dict(zip(moved, places, strict=True))
                 result = [wiring.cable(*(place.get(end, end) for end in one)) for one in cables]
                 assert not wiring.is_fabric(nodes, result + wiring.additions(nodes, result, PLANNED[nodes]))
 

@@ -174,7 +174,7 @@ VALIDATE: dict[str, Break] = {
     "no NCCL": lambda request: request["nccl"]["spark-1"].update(version=None, build=None, error=NO_NCCL),
     "no NCCL anywhere": lambda request: [
         request["nccl"][name].update(version=None, build=None, error=error)
-        for name, error in zip(NAMES, (NO_NCCL, "/x/libnccl.so.2 does not tell its version"))
+        for name, error in zip(NAMES, (NO_NCCL, "/x/libnccl.so.2 does not tell its version"), strict=True)
     ],
     "two builds of NCCL": lambda request: request["nccl"]["spark-2"].update(build="2.30.7+cuda13.2"),
 }

@@ -72,7 +72,7 @@ BY_HOST = {"applies_to": "cluster", "query": "nodes[].{host: name, value: v}"}
     ],
 )
 def test_nodes_are_compared_with_each_other(values: list[Any], operator: str, status: str, message: str) -> None:
-    nodes = [{"name": name, "label": "", "v": value} for name, value in zip("abc", values)]
+    nodes = [{"name": name, "label": "", "v": value} for name, value in zip("abc"[: len(values)], values, strict=True)]
     assert ask(*nodes, **BY_HOST, expect={operator: True}) == [(status, message)]
 
 

@@ -45,7 +45,7 @@ def test_plain_resolves_the_lazy_and_tagged_data_of_the_templating() -> None:
     templar.environment.filters["see"] = lambda value: seen.append((value, plain(value))) or ""
     templar.template(trust_as_template("{{ tree | see }}{{ nested | see }}"))
     (_lazy_tree, tree), (lazy_nested, nested) = seen
-    assert lazy_nested.__class__ != dict
+    assert lazy_nested.__class__ is not dict
     assert tree == {"list": ["spark-1", {"x": ["spark-1"]}], "n": 1}
     assert nested == {"x": ["spark-1"]}
     assert _types(tree) <= {dict, list, str, int}

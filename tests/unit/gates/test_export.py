@@ -57,6 +57,11 @@ def test_a_second_mirror_writes_nothing_and_a_change_writes_one_file(tree):
     assert (target / "plugins" / "a.py").read_text() == "a = 22\n"
 
 
+def test_what_is_shipped_has_no_tests():
+    names = {"plugins/modules/x.py", "tests/config.yml", "tests/unit/test_x.py", "extensions/molecule/a/b.yml", "extensions/eda.yml"}
+    assert export.without_tests(names) == {"plugins/modules/x.py", "tests/config.yml", "extensions/eda.yml"}
+
+
 def test_what_is_gone_goes_and_what_tools_keep_stays(tree):
     repository, target = tree
     export.mirror(export.tracked(), target)

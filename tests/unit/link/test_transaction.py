@@ -146,7 +146,10 @@ def test_power_that_goes_at_any_step_of_an_ending_leaves_one_state_and_nothing_o
     machine = case.machine()
     case.run(machine)
     machine.kept = []
-    _ = confirm(machine) if ending == "confirmed" else machine.fire()
+    if ending == "confirmed":
+        confirm(machine)
+    else:
+        machine.fire()
     for each in (old, new, *machine.kept):
         each.reboot()
     for each in machine.kept:

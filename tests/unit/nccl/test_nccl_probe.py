@@ -106,7 +106,7 @@ def cases(text: str) -> dict[str, str]:
     """The captured runs: command line (and file shown before it) to output."""
     parts = re.split(r"^\$ +(.*)$", text, flags=re.MULTILINE)
     shown, found = "", {}
-    for command, output in zip(parts[1::2], parts[2::2]):
+    for command, output in zip(parts[1::2], parts[2::2], strict=True):
         if command.startswith("cat"):
             shown = command.split()[-1]
         else:

@@ -80,7 +80,7 @@ class Rack:
         """Have these cables, or with ``SWITCH`` switches, and no other; ``dead`` rails of their ports have no carrier."""
         lines = [f"link set {leg} nomaster down" for leg in self._legs.values()] + [f"link delete {name}" for name in self._bridges]
         self._bridges = [f"b{number}" for number in range(len(segments))]
-        for name, ports in zip(self._bridges, segments):
+        for name, ports in zip(self._bridges, segments, strict=True):
             lines.append(f"link add {name} up type bridge group_fwd_mask {bridge}")
             for rail in ((*port, number) for port in ports for number in (0, 1)):
                 lines.append(f"link set {self._legs[rail]} master {name} {'down' if rail in set(dead) else 'up'}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import ipaddress
+import itertools
 import json
 import sys
 from typing import Any
@@ -30,7 +31,7 @@ def switched_requests(draw: st.DrawFn) -> Request:
     """Up to nine nodes on up to three switches, joined in a chain or not, with one or two cables each, in any order."""
     count, names = draw(st.integers(2, 9)), ["a", "b", "c"][: draw(st.integers(1, 3))]
     chained = draw(st.booleans())
-    cables: list[Any] = [{"between": [one, other]} for one, other in zip(names, names[1:])] if chained else []
+    cables: list[Any] = [{"between": [one, other]} for one, other in itertools.pairwise(names)] if chained else []
     for number in range(1, count + 1):
         ports = draw(st.permutations(PORTS))
         first = draw(st.sampled_from(names)) if chained else names[0]
@@ -38,7 +39,7 @@ def switched_requests(draw: st.DrawFn) -> Request:
         if draw(st.booleans()):
             cables.append({"switch": draw(st.sampled_from(names)), "to": [f"spark-{number}.{ports[1]}"]})
     ids = draw(st.permutations(range(1, 255)))[:count] if draw(st.booleans()) else [None] * count
-    nodes = [{**host, "id": number} for host, number in zip(hosts(count), ids)]
+    nodes = [{**host, "id": number} for host, number in zip(hosts(count), ids, strict=True)]
     switches = [{"name": name, "managed": False} for name in names]
     return {"topology": "switched_fabric", "nodes": nodes, "switches": switches, "cables": draw(st.permutations(cables))}
 
@@ -46,7 +47,7 @@ def switched_requests(draw: st.DrawFn) -> Request:
 @st.composite
 def direct_requests(draw: st.DrawFn) -> Request:
     """Two nodes on one or two cables, any port to any port."""
-    ends = zip(draw(st.permutations(PORTS)), draw(st.permutations(PORTS)))
+    ends = zip(draw(st.permutations(PORTS)), draw(st.permutations(PORTS)), strict=True)
     return direct(cables=[[f"spark-1.{a}", f"spark-2.{b}"] for a, b in ends][: draw(st.integers(1, 2))])
 
 

@@ -62,7 +62,7 @@ def test_a_comment_without_a_note_says_nothing(comment: str | None) -> None:
 def test_equal_changes_share_a_command() -> None:
     rows = [{".id": f"*{number}", "name": f"port{number}"} for number in range(4)]
     values = ({"l2mtu": 1}, {"l2mtu": 2}, {}, {"l2mtu": 1})
-    assert [command.text for command in set_rows("/interface/ethernet", list(zip(rows, values)))] == [
+    assert [command.text for command in set_rows("/interface/ethernet", list(zip(rows, values, strict=True)))] == [
         "/interface/ethernet set *0,*3 l2mtu=1", "/interface/ethernet set port1 l2mtu=2"]
 
 

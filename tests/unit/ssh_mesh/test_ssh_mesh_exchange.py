@@ -205,7 +205,7 @@ def test_what_others_wrote_follows_our_lines_byte_for_byte(cluster: Cluster, hom
     places = [node.home.authorized, node.home.config, node.home.settings]
     before = [file.read_bytes() if file.exists() else b"" for file in places]
     cluster.run()
-    for file, content in zip(places, before):
+    for file, content in zip(places, before, strict=True):
         assert file.read_bytes().partition(b"# END gb10.cluster\n")[2] == content
 
 

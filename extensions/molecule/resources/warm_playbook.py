@@ -4,14 +4,15 @@
 """ansible-playbook, imported once for many runs: to start it, and to pack every module for the nodes, takes longer than most runs do.
 
 A run is a process of its own, forked from one that has imported the program and done nothing with it; runs share the packed modules. As a
-script it serves: a line on stdin, ``[folder, argument…]``, is one run in that folder, which then holds what it printed in ``stdout`` and
-``stderr``; a line on stdout is its exit status. :class:`WarmPlaybook` is the other side.
+script it serves, and only then imports the program: a line on stdin, ``[folder, argument…]``, is one run in that folder, which then holds
+what it printed in ``stdout`` and ``stderr``; a line on stdout is its exit status. :class:`WarmPlaybook` is the other side.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import json
 import os
 import select
@@ -65,20 +66,18 @@ class WarmPlaybook:
 
 def _run(folder: str, *arguments: str) -> None:
     """Be ansible-playbook."""
-    from ansible.cli.playbook import PlaybookCLI  # pylint: disable=import-outside-toplevel  # who only asks has no need of it
-
     signal.alarm(SECONDS)
     os.chdir(folder)
     for number, name in enumerate((os.devnull, "stdout", "stderr")):
         os.dup2(os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), number)
-    PlaybookCLI.cli_executor(["ansible-playbook", *arguments])
+    sys.argv = ["ansible-playbook", *arguments]
+    importlib.import_module("ansible.cli.playbook").PlaybookCLI.cli_executor(sys.argv)
 
 
 def main() -> None:
     """Serve until stdin ends."""
-    from ansible.cli.playbook import PlaybookCLI as _  # pylint: disable=import-outside-toplevel  # this is what takes its time
-    from ansible.plugins import loader  # pylint: disable=import-outside-toplevel
-
+    importlib.import_module("ansible.cli.playbook")
+    loader = importlib.import_module("ansible.plugins.loader")
     warnings.filterwarnings("ignore", "AnsibleCollectionFinder has already been configured")
     loader.init_plugin_loader()
     for kind in KINDS:
