@@ -86,8 +86,8 @@ def _port(plan: dict[str, Any], seen: Seen, port: Port, domain: Mapping[Port, An
     elif state.state != SILENT:
         fix = f"Plug the cable in at both ends, or look what the switch says about {socket}."
         answer.refuse("missing", join(port), f"a link to {socket}", "none", fix)
-    elif len(domain) > 1:
-        whom = listed((join(name) for name in domain if name != port), last="or", most=3)
+    elif others := [name for name in domain if name != port and not any(name in ports for ports in cables_past(domain, seen))]:
+        whom = listed(map(join, others), last="or", most=3)
         fix = f"Look whether {socket} is in the bridge of the fabric, and follow the cable: it may lead to something else."
         answer.refuse("missing", join(port), f"to hear {whom} through {socket}", "a link and nobody who answers", fix)
     _names(plan, seen, port, answer)
@@ -120,7 +120,9 @@ def _parts(plan: dict[str, Any], switches: list[str], domain: Mapping[Port, Any]
             steps = [f"unplug the cable at {join(port)} and plug in the end that comes from {leg(plan, port)}" for port in planned]
             fix = f"Do this in order: {'; '.join(steps)}. Or plan a fabric without a switch."
             answer.steps += steps
-        answer.refuse("direct", listed(map(join, ports)), f"{listed(switches)} between them", "a direct cable", fix)
+        between = list(dict.fromkeys(plan["nodes"][node]["ports"][port]["peer"]["switch"] for node, port in planned))
+        between = between if len(between) == 1 and len(planned) == len(ports) else switches
+        answer.refuse("direct", listed(map(join, ports)), f"{listed(between)} between them", "a direct cable", fix)
     rest = [[port for port in ports if port in domain] for ports in segments if ports not in direct]
     if len(rest) > 1:
         found = f"{len(rest)} that do not hear each other: {'; '.join(listed(map(join, part)) for part in rest)}"

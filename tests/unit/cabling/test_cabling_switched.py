@@ -47,6 +47,16 @@ JOINED = plan(
     ],
     [{"name": name, "model": "CRS812"} for name in ("west", "east")],
 )
+THREE_JOINED = plan(
+    "switched_fabric",
+    NODES[:3],
+    [
+        CAGE,
+        {"switch": "east", "cage": "qsfp56-dd-1", "breakout": "2x200G", "to": ["spark-3.p0", None]},
+        {"between": ["crs812.qsfp56-dd-2", "east.qsfp56-dd-2"], "mode": "1x400G"},
+    ],
+    [*CRS812, {"name": "east", "model": "CRS812"}],
+)
 TWICE = plan(
     "switched_fabric",
     PAIR_NODES,
@@ -113,6 +123,18 @@ SAID: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], str, list
         ["spark-1 p0 and spark-2 p0 - expected crs812 between them, found a direct cable. "
          "Do this in order: unplug the cable at spark-1 p0 and plug in the end that comes from crs812 qsfp56-dd-1-1; "
          "unplug the cable at spark-2 p0 and plug in the end that comes from crs812 qsfp56-dd-1-5. Or plan a fabric without a switch."], [],
+    ),
+    "a cable past the first of two switches, so that the node on the other one has nobody to hear": (
+        THREE_JOINED, ("1.0=2.0", "3.0"), {"near": ["1.0=2.0"]}, "direct",
+        ["spark-1 p0 and spark-2 p0 - expected crs812 between them, found a direct cable. "
+         "Do this in order: unplug the cable at spark-1 p0 and plug in the end that comes from crs812 qsfp56-dd-1-1; "
+         "unplug the cable at spark-2 p0 and plug in the end that comes from crs812 qsfp56-dd-1-5. Or plan a fabric without a switch."], [],
+    ),
+    "a cable past both of two switches": (
+        THREE_JOINED, ("1.0=3.0", "2.0"), {"near": ["1.0=3.0"]}, "direct",
+        ["spark-1 p0 and spark-3 p0 - expected crs812 and east between them, found a direct cable. "
+         "Do this in order: unplug the cable at spark-1 p0 and plug in the end that comes from crs812 qsfp56-dd-1-1; "
+         "unplug the cable at spark-3 p0 and plug in the end that comes from east qsfp56-dd-1-1. Or plan a fabric without a switch."], [],
     ),
     "a cable past the switch into a port without a plan": (
         FOUR, ("1.0=2.1", "2.0=3.0=4.0"), {"near": ["1.0=2.1"]}, "direct",
