@@ -110,23 +110,9 @@ def test_behind_a_switch_neighbours_are_listened_for_longer(switches, seconds):
     assert value("fabric_neighbors", "fabric_neighbors_listen", {"fabric_plan": {"switches": switches}}) == seconds
 
 
-PAGES = {
-    "none yet": ("folder", "", "seen\n", True),
-    "the same": ("folder", "seen\n", "seen\n", False),
-    "another": ("folder", "before\n", "seen\n", True),
-    "nowhere to write it": ("", "", "seen\n", False),
-}
-
-
-@pytest.mark.parametrize(("folder", "stored", "page", "expected"), PAGES.values(), ids=PAGES)
-def test_what_was_seen_is_written_when_it_is_another_page(folder, stored, page, expected):
-    given = {"fabric_neighbors_output_dir": folder, "_fabric_neighbors_stored": stored, "__fabric_neighbors_answer": {"page": page}}
-    assert value("fabric_neighbors", "_fabric_neighbors_page_is_new", given) is expected
-
-
 def test_the_page_of_what_was_seen_may_lie_below_a_tilde(monkeypatch):
     monkeypatch.setenv("HOME", "/home/me")
-    assert value("fabric_neighbors", "_fabric_neighbors_page", {"fabric_neighbors_output_dir": "~/x"}) == "/home/me/x/cabling-seen.md"
+    assert value("fabric_neighbors", "_fabric_neighbors_folder", {"fabric_neighbors_output_dir": "~/x"}) == "/home/me/x"
 
 
 def test_a_node_that_left_the_play_before_its_links_counts_as_one_that_never_got_there():
@@ -137,6 +123,6 @@ def test_a_node_that_left_the_play_before_its_links_counts_as_one_that_never_got
     assert value("fabric_links", "_fabric_links_results", given) == {"spark-1": {"skipped": True}, "spark-2": {"changed": True}}
 
 
-@pytest.mark.parametrize(("page", "expected"), [("/x/cabling-seen.md", ["With pictures, and what to do: /x/cabling-seen.md on this machine"]), ("", [])])
-def test_the_page_of_what_was_seen_is_named_where_there_is_one(page, expected):
-    assert value("fabric_neighbors", "_fabric_neighbors_place", {"_fabric_neighbors_page": page}) == expected
+@pytest.mark.parametrize(("folder", "expected"), [("/x", ["With pictures, and what to do: /x/cabling-seen.md on this machine"]), ("", [])])
+def test_the_page_of_what_was_seen_is_named_where_there_is_one(folder, expected):
+    assert value("fabric_neighbors", "_fabric_neighbors_place", {"_fabric_neighbors_folder": folder}) == expected
