@@ -30,7 +30,7 @@ NODES ?=
 
 # in the order they begin: what fails fast comes first, what takes long begins early enough to run beside the rest
 GATES := house ruff changelog unit types lint sanity unit-next docs sanity-next build importer install-test
-# each on a lab of its own; they wait often, so one more than there are processors run at once, and the other gates beside them at a low priority:
+# each on a lab of its own; they wait often, so two more than there are processors run at once, and the other gates beside them at a low priority:
 # a node that gets no processor for ten seconds is lost. The longest of them has the right of way.
 SCENARIOS := $(patsubst extensions/molecule/%/molecule.yml,molecule-%,$(wildcard extensions/molecule/*/molecule.yml))
 
@@ -47,7 +47,7 @@ test: ## everything CI checks; logs in .build/gates
 	$(MAKE) system || true; \
 	$(MAKE) $(MAIN)/.made tree || true; \
 	{ nice -n 10 $(MAKE) -k -j$(JOBS) QUIET=1 $(GATES) || true; } & \
-	$(MAKE) -k -j$$(($(JOBS) + 1)) QUIET=1 $(SCENARIOS) || true; \
+	$(MAKE) -k -j$$(($(JOBS) + 2)) QUIET=1 $(SCENARIOS) || true; \
 	wait; \
 	SECONDS_SINCE_BEGIN=$$((SECONDS - begin)) tests/gates/summary.sh $(GATES) $(SCENARIOS)
 
