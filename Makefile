@@ -127,7 +127,7 @@ lab-setup: $(MAIN)/.made
 
 molecule: $(SCENARIOS) ## every scenario in the lab
 
-molecule-three_node_ring: NICE := 0
+molecule-switched_fabric: NICE := 0
 $(SCENARIOS): NICE ?= 4
 $(SCENARIOS): molecule-%: $(MAIN)/.made tree lab-setup
 	@$(GATE) $@ nice -n $(NICE) tests/gates/molecule.sh $(MAIN_TREE) $*
