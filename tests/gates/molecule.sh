@@ -10,6 +10,8 @@ set -euo pipefail
 scenario=$2
 cd "$1"
 export NO_COLOR=1 PY_COLORS=0 ANSIBLE_NOCOLOR=1 GB10_LAB=mol-${scenario//_/-}
+# the lab's own program starts some hundred times
+unset PYTHONDONTWRITEBYTECODE
 # a folder of this run's own: what an interrupted run left would say that the lab is up
 MOLECULE_EPHEMERAL_DIRECTORY=$(mktemp -d) GB10_PROOFS=$(mktemp)
 export MOLECULE_EPHEMERAL_DIRECTORY GB10_PROOFS
