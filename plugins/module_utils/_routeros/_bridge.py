@@ -154,7 +154,8 @@ def _left(menus: Menus, member: Row) -> dict[str, Value]:
     """What a bridge port of ours is to be where the plan says nothing of it any more: its cost if that is ours, its VLAN as long as ours is there.
     What its owner changes after that stays."""
     before = {**_vlan.NEW_PORT, "path-cost": None} if member.get("comment") == OURS else former(member, FIELDS)
-    fields = [*(_vlan.NEW_PORT if _vlan.is_made(menus) else ()), *(["path-cost"] if number(member.get("path-cost")) in (TRUNK_COST, DETOUR_COST) else [])]
+    has_our_cost = number(member.get("path-cost")) in (TRUNK_COST, DETOUR_COST)
+    fields = [*(_vlan.NEW_PORT if _vlan.is_made(menus, member) else ()), *(["path-cost"] if has_our_cost else [])]
     return {name: value for name, value in before.items() if name in fields}
 
 

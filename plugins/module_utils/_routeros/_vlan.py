@@ -14,7 +14,7 @@ from typing import Any
 
 from ._command import Command, Value
 from ._notes import back, noted, remember
-from ._rows import Row, flag, numbers, words
+from ._rows import Row, flag, number, numbers, words
 
 VLAN, BRIDGE = "/interface/bridge/vlan", "/interface/bridge"
 FILTERING = "vlan-filtering"
@@ -59,10 +59,13 @@ def make(menus: Menus, bridge: str, wanted: dict[int, list[str]]) -> list[Comman
             commands.append(Command(VLAN, "add", (), values))
         elif _is_ours(known) and set(untagged) != set(words(known.get("untagged"))):
             commands.append(Command(VLAN, "set", (str(known[".id"]),), {"untagged": untagged}))
-    if not _is_on(menus, bridge):
-        is_told = any(known is None or _is_ours(known) for known in (_find(menus, bridge, vlan) for vlan in wanted))
-        note: dict[str, Value] = {} if is_told else {"comment": remember(row, {FILTERING: row.get(FILTERING)})}
-        commands.append(Command(BRIDGE, "set", (str(row[".id"]) if row else bridge,), {FILTERING: True, **note}))
+    change: dict[str, Value] = {} if _is_on(menus, bridge) else {FILTERING: True}
+    is_told = any(known is None or _is_ours(known) for known in (_find(menus, bridge, vlan) for vlan in wanted))
+    # a bridge of ours goes in the end, whether it filters or not
+    if _was_off(menus, bridge) and not is_told and FILTERING not in noted(row) and row.get("comment") != COMMENT:
+        change["comment"] = remember(row, {FILTERING: False})
+    if change:
+        commands.append(Command(BRIDGE, "set", (str(row[".id"]) if row else bridge,), change))
     return commands + remove(menus, tuple(wanted))
 
 
@@ -96,9 +99,12 @@ def filtering_off(menus: Menus) -> list[Command]:
     return [Command(BRIDGE, "set", (str(row[".id"]),), values) for row, values in changes if values]
 
 
-def is_made(menus: Menus) -> bool:
-    """Whether a row or a note says that the VLAN is ours."""
-    return bool(ours(menus)) or any(FILTERING in noted(row) for row in menus[BRIDGE])
+def is_made(menus: Menus, member: Row) -> bool:
+    """Whether a row or a note says that the VLAN is ours, or a bridge port is as we set it and was not before."""
+    before, vlan = noted(member).get("pvid"), number(member.get("pvid"))
+    now = {"pvid": vlan, "frame-types": member.get("frame-types"), "ingress-filtering": flag(member.get("ingress-filtering"))}
+    is_set = vlan is not None and before not in (None, str(vlan)) and now == port_values(vlan)
+    return is_set or bool(ours(menus)) or any(FILTERING in noted(row) for row in menus[BRIDGE])
 
 
 def ours(menus: Menus) -> list[Row]:
