@@ -58,6 +58,16 @@ class Meta(NamedTuple):
     target: str | None
 
 
+def _settle(path: str) -> None:
+    """Let a rename reach the disk: what was told as done outlasts a power cut. Not every file system can sync a folder."""
+    with contextlib.suppress(OSError):
+        handle = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
 class Machine:
     """The node: everything the link code does to it goes through here."""
 
@@ -125,6 +135,7 @@ class Machine:
                 if meta.mtime_ns:
                     os.utime(temporary, ns=(meta.mtime_ns, meta.mtime_ns))
             os.rename(temporary, path)
+            _settle(path)
         except OSError as error:
             self.remove(temporary)
             # a full disk does not say which file
@@ -156,6 +167,7 @@ class Machine:
             os.rename(old, new)
         except OSError:
             return False
+        _settle(new)
         return True
 
     def remove(self, path: str) -> None:
