@@ -18,6 +18,11 @@ from ansible_collections.gb10.cluster.plugins.module_utils._message import messa
 OPTIONS = {"folder": {"type": "path", "required": True}, "files": {"type": "dict", "required": True}}
 
 
+def _is_name(name: Any) -> bool:
+    """Whether it is a file's name, and no path."""
+    return isinstance(name, str) and name not in ("", "..") and Path(name).name == name
+
+
 class ActionModule(ActionBase):
     """Compare, then write what differs."""
 
@@ -29,7 +34,7 @@ class ActionModule(ActionBase):
         result: dict[str, Any] = super().run(tmp, task_vars)
         _validation, options = self.validate_argument_spec(OPTIONS)
         folder, texts = Path(options["folder"]), options["files"]
-        if odd := [name for name, text in texts.items() if not name or Path(name).name != name or not isinstance(text, str)]:
+        if odd := [name for name, text in texts.items() if not _is_name(name) or not isinstance(text, str)]:
             raise AnsibleActionFail(message("files", "names in the folder, each with a text", ", ".join(map(repr, odd)), "Correct the task."))
         if wall := _files.wall(folder):
             raise AnsibleActionFail(message(wall[0], "a folder, or nothing", wall[1], "Move it away, or choose another folder."))

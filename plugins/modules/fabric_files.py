@@ -13,7 +13,7 @@ version_added: 0.1.0
 description:
   - Writes what the roles keep of a fabric, such as its plan and its cabling page, all of it or nothing. Each file is replaced in one step.
   - Nothing is executed on the host of the task, whatever its connection, and nothing becomes another user.
-  - Existing files keep their mode and owner; new ones can be read by everybody.
+  - Existing files keep their mode, and their owner where root writes them; new ones can be read by everybody.
 attributes:
   check_mode:
     support: full

@@ -91,7 +91,10 @@ def test_what_is_in_the_way_is_named(tmp_path: Path, check: bool) -> None:
         run(tmp_path, TWO, check)
 
 
-@pytest.mark.parametrize(("files", "odd"), [({"../x": "1"}, "'../x'"), ({"a/b": "1"}, "'a/b'"), ({"x": 1}, "'x'"), ({"": "1"}, "''")])
+ODD = [({"../x": "1"}, "'../x'"), ({"a/b": "1"}, "'a/b'"), ({"x": 1}, "'x'"), ({"": "1"}, "''"), ({"..": "1"}, "'..'"), ({1: "1"}, "1")]
+
+
+@pytest.mark.parametrize(("files", "odd"), ODD, ids=str)
 def test_files_are_names_with_a_text(tmp_path: Path, files: dict[str, Any], odd: str) -> None:
     text = f"files - expected names in the folder, each with a text, found {odd}. Correct the task."
     with pytest.raises(AnsibleActionFail, match=f"^{re.escape(text)}$"):
