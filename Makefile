@@ -29,7 +29,7 @@ bench: TOPOLOGY ?= two_node_direct
 NODES ?=
 
 # in the order they begin: what fails fast comes first, what takes long begins early enough to run beside the rest
-GATES := house ruff changelog unit types lint sanity unit-next docs sanity-next build importer install-test
+GATES := house ruff shellcheck changelog unit types lint sanity unit-next docs sanity-next build importer install-test
 # each on a lab of its own; they wait often, so two more than there are processors run at once, and the other gates beside them at a low priority:
 # a node that gets no processor for ten seconds is lost. The longest of them has the right of way.
 SCENARIOS := $(patsubst extensions/molecule/%/molecule.yml,molecule-%,$(wildcard extensions/molecule/*/molecule.yml))
@@ -83,6 +83,9 @@ house: $(MAIN)/.made $(DEV) ## rules of the house that no other tool knows
 
 ruff: $(MAIN)/.made ## mistakes in tests and tools; what is shipped is sanity's
 	@$(GATE) $@ ruff check --quiet .
+
+shellcheck: system ## mistakes in shell scripts
+	@$(GATE) $@ shellcheck $(shell git ls-files '*.sh')
 
 changelog: $(MAIN)/.made tree ## changelog fragments
 	@$(GATE) $@ env -C $(MAIN_TREE) antsibull-changelog lint

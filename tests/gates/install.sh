@@ -3,24 +3,27 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Installs the tarball into an empty folder and plans a sample inventory from there, by name: install.sh TARBALL
+# Installs the tarball into an empty folder and plans a sample inventory of each topology from there, by name: install.sh TARBALL
 # Nothing of the checkout is in reach, so a file that the tarball lacks is missed.
 set -euo pipefail
 
 tarball=$(realpath "$1")
-inventory=$(realpath inventories/switched_two_switches)
+inventories=$(realpath inventories)
+samples=(two_node_direct three_node_ring switched_two_switches)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
-mkdir inventory
-cp "$inventory"/*.yml inventory
 export ANSIBLE_COLLECTIONS_PATH=$folder ANSIBLE_HOME=$folder/.ansible ANSIBLE_CONFIG=$folder/ansible.cfg
 touch "$ANSIBLE_CONFIG"
 
 ansible-galaxy collection install --offline -p "$folder" "$tarball"
-ansible-playbook -i inventory gb10.cluster.plan
-if [ ! -s inventory/.gb10/cabling.md ]; then
-    echo "inventory - expected .gb10/cabling.md beside it, found none. The playbook plan writes it."
-    exit 1
-fi
-echo "installed $(basename "$tarball"), planned ${inventory##*/} by gb10.cluster.plan"
+for sample in "${samples[@]}"; do
+    mkdir "$sample"
+    cp "$inventories/$sample"/*.yml "$sample"
+    ansible-playbook -i "$sample" gb10.cluster.plan
+    if [ ! -s "$sample/.gb10/cabling.md" ]; then
+        echo "$sample - expected .gb10/cabling.md beside it, found none. The playbook plan writes it."
+        exit 1
+    fi
+done
+echo "installed $(basename "$tarball"), planned ${samples[*]} by gb10.cluster.plan"
