@@ -58,8 +58,8 @@ class Meta(NamedTuple):
     target: str | None
 
 
-def _settle(path: str) -> None:
-    """Let a rename reach the disk: what was told as done outlasts a power cut. Not every file system can sync a folder."""
+def _sync_folder(path: str) -> None:
+    """Let a rename to ``path`` reach the disk: what was told as done outlasts a power cut. Not every file system can sync a folder."""
     with contextlib.suppress(OSError):
         handle = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -135,7 +135,7 @@ class Machine:
                 if meta.mtime_ns:
                     os.utime(temporary, ns=(meta.mtime_ns, meta.mtime_ns))
             os.rename(temporary, path)
-            _settle(path)
+            _sync_folder(path)
         except OSError as error:
             self.remove(temporary)
             # a full disk does not say which file
@@ -167,7 +167,7 @@ class Machine:
             os.rename(old, new)
         except OSError:
             return False
-        _settle(new)
+        _sync_folder(new)
         return True
 
     def remove(self, path: str) -> None:

@@ -39,6 +39,20 @@ def test_file_is_written_with_its_attributes_and_no_trace(tmp_path: Path) -> Non
     assert os.listdir(target.parent) == ["file"]
 
 
+def test_what_was_written_or_renamed_reaches_the_disk_before_it_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[tuple[str, list[str]]] = []
+
+    def sync(handle: int) -> None:
+        path = os.readlink(f"/proc/self/fd/{handle}")
+        synced.append((path, sorted(os.listdir(path)) if os.path.isdir(path) else []))
+
+    monkeypatch.setattr(os, "fsync", sync)
+    machine, file = Machine(), str(tmp_path / "armed.json")
+    machine.write(file, b"{}", NOW)
+    assert machine.rename(file, str(tmp_path / "confirmed.json"))
+    assert synced[1:] == [(str(tmp_path), ["armed.json"]), (str(tmp_path), ["confirmed.json"])]
+
+
 def test_file_and_link_come_back_as_they_were(tmp_path: Path) -> None:
     machine, folder = Machine(), str(tmp_path / "backup")
     file, link, new = tmp_path / "file", tmp_path / "link", tmp_path / "new"
