@@ -5,7 +5,7 @@
 
 ansible-test, molecule and the documentation tools accept a collection under that path alone. Mirrored is what git knows or
 would add; only files that differ are written, each in one step, so that a gate that reads the mirror is not disturbed. Folders
-``SHIPPED`` get no tests.
+``SHIPPED`` get no tests, and with them no file by which ansible-test could be told to ignore something.
 """
 
 from __future__ import annotations

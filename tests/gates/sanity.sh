@@ -11,13 +11,6 @@ venv=$(realpath "$1") tree=$2 node_python=${3:-}
 export PATH="$venv/bin:$PATH" LC_ALL=C.UTF-8
 python=$(python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
-if compgen -G "$tree/tests/sanity/ignore*" >/dev/null; then
-    echo "tests/sanity - expected no ignore file, found one. Repair what it hides."
-    exit 1
-fi
-# ansible-test only warns when it is missing
-command -v shellcheck >/dev/null || { echo "shellcheck - expected in PATH, found nothing. Install the package shellcheck."; exit 1; }
-
 # ansible-test bootstraps pip in its environments by a script it downloads; Python brings the same along
 pip=$(sed -n "s/^ *pip='\([0-9.]*\)',$/\1/p" "$venv"/lib/python*/site-packages/ansible_test/_internal/python_requirements.py)
 bootstrap=$HOME/.ansible/test/cache/get_pip_${pip//./_}.py
