@@ -8,7 +8,9 @@ from __future__ import annotations
 import importlib.machinery
 import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,3 +36,25 @@ _package("ansible_collections.gb10.cluster", REPOSITORY)
 def fixtures() -> Path:
     """The folder of captured and made-up device outputs; provenance in its README.md."""
     return FIXTURES
+
+
+@pytest.fixture
+def calls() -> Callable[[Callable[[], Any]], int]:
+    """Counts the calls that some work makes: how much it is, on a machine of any speed and under any load."""
+
+    def count(work: Callable[[], Any]) -> int:
+        made = 0
+
+        def one_more(_frame: Any, event: str, _argument: Any) -> None:
+            nonlocal made
+            made += event in ("call", "c_call")
+
+        before = sys.getprofile()
+        sys.setprofile(one_more)
+        try:
+            work()
+        finally:
+            sys.setprofile(before)
+        return made
+
+    return count

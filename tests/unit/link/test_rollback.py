@@ -93,10 +93,11 @@ def test_reading_tells_a_file_that_is_missing_from_one_that_can_not_be_read(tmp_
 
 
 @pytest.mark.parametrize(
-    ("argv", "rc"), [(["true"], 0), (["false"], 1), (["no-such-command"], 127), (["sleep", "5"], 124)], ids=["right", "wrong", "missing", "too slow"]
+    ("argv", "timeout", "rc"),
+    [(["true"], 60, 0), (["false"], 60, 1), (["no-such-command"], 60, 127), (["sleep", "600"], 0.2, 124)], ids=["right", "wrong", "missing", "too slow"]
 )
-def test_command_never_raises(argv: list[str], rc: int) -> None:
-    assert Machine().run(argv, timeout=0.2).rc == rc
+def test_command_never_raises(argv: list[str], timeout: float, rc: int) -> None:
+    assert Machine().run(argv, timeout).rc == rc
 
 
 class Scene:

@@ -117,7 +117,7 @@ class Rack:
     def send(self, node: str, interface: str, *frames: bytes) -> None:
         """Have a node send frames of any kind."""
         command = ["ip", "netns", "exec", self.namespace(node), sys.executable, "-I", "-c", _SEND, interface]
-        subprocess.run([*command, *(frame.hex() for frame in frames)], check=True, timeout=10)
+        subprocess.run([*command, *(frame.hex() for frame in frames)], check=True, timeout=60)
 
 
 class Run:
@@ -137,7 +137,7 @@ class Run:
 
     def result(self) -> dict[str, dict[str, Any]]:
         """What it has heard, by port, when it is finished."""
-        _out, errors = self._process.communicate(timeout=20)
+        _out, errors = self._process.communicate(timeout=120)
         assert errors == ""
         found: list[dict[str, Any]] = json.loads((self.folder / "result.json").read_text(encoding="utf-8"))
         return {port["port"]: port for port in found}

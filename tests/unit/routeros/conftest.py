@@ -32,7 +32,7 @@ def run(capsys, monkeypatch):
         warnings: list[str] = []
         monkeypatch.setattr(module, "connect", lambda access: bench.connect())
         if hasattr(module, "care_of"):
-            monkeypatch.setattr(module, "care_of", lambda params: Care(safe_mode_wait=0.1, settle=0.2, unroll_wait=1, poll=0.01))
+            monkeypatch.setattr(module, "care_of", lambda params: Care(safe_mode_wait=0.1, settle=0.2, unroll_wait=30, poll=0.01))
         monkeypatch.setattr(AnsibleModule, "warn", lambda self, warning: warnings.append(warning))
         with patch_module_args({"host": "sw", **options}), pytest.raises(SystemExit):
             module.main()

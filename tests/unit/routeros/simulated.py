@@ -100,7 +100,7 @@ class Bench:
     def connect(self) -> Session:
         if self.refuse_login:
             raise SwitchError("the simulated switch lets nobody in")
-        return Session(DirectTerminal(self.machine, self.username, self.scenario), "sw", timeout=2)
+        return Session(DirectTerminal(self.machine, self.username, self.scenario), "sw", timeout=30)
 
     def rows(self, path: str) -> list[dict]:
         """Rows of a menu as a session would read them."""

@@ -407,7 +407,7 @@ def after_maria(*lines: str):
     bench.machine.take_safe_mode(object(), "maria", "ssh")
 
     def works_until_asked_for() -> None:
-        deadline = time.monotonic() + 8
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline and not any("/safe-mode" in line for line in list(bench.scenario.log)):
             time.sleep(0.01)
         for line in lines:
@@ -418,7 +418,7 @@ def after_maria(*lines: str):
     maria.start()
     try:
         wish = _wishes.bridge("sw", FABRIC["cages"], FABRIC["legs"], None, None, 9216, True)
-        return fulfil(bench.connect, wish, False, Care(safe_mode_wait=10, settle=0.2, unroll_wait=1, poll=0.01))
+        return fulfil(bench.connect, wish, False, Care(safe_mode_wait=60, settle=0.2, unroll_wait=30, poll=0.01))
     finally:
         maria.join()
 

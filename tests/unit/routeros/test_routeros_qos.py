@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from simulated import Bench, check_schema
 from switch.exporting import export
 
-CARE = Care(safe_mode_wait=0.1, settle=0.05, unroll_wait=1, poll=0.01)
+CARE = Care(safe_mode_wait=0.1, settle=0.05, unroll_wait=30, poll=0.01)
 QOS = "/interface/ethernet/switch/qos"
 LEGS = {
     "CRS812": ({"qsfp56-dd-1-1": 200, "qsfp56-dd-1-5": 200, "qsfp56-1-1": 200},

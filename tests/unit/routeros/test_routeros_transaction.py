@@ -16,7 +16,7 @@ from ansible_collections.gb10.cluster.plugins.module_utils._routeros._transactio
 from simulated import Bench
 from switch.exporting import export
 
-CARE = Care(safe_mode_wait=0.1, settle=0.05, unroll_wait=1, poll=0.01, keep_exports=2)
+CARE = Care(safe_mode_wait=0.1, settle=0.05, unroll_wait=30, poll=0.01, keep_exports=2)
 ETHERNET = "/interface/ethernet"
 
 
@@ -162,7 +162,7 @@ def test_a_safe_mode_that_ends_in_time_is_no_obstacle_and_what_it_changed_is_rea
 
     timer = threading.Timer(0.1, maria_is_done)
     timer.start()
-    outcome = converge(Switch(bench.connect), TASK, check_mode=False, care=CARE._replace(safe_mode_wait=5))
+    outcome = converge(Switch(bench.connect), TASK, check_mode=False, care=CARE._replace(safe_mode_wait=60))
     timer.join()
     assert outcome.commands == [f"/interface/ethernet set {port} mtu=1400" for port in PORTS[1:]]
 
@@ -184,7 +184,7 @@ def held_after_the_look(bench: Bench, monkeypatch, seconds: float) -> None:
 def test_somebody_who_takes_safe_mode_just_before_us_is_waited_for_as_well(monkeypatch):
     bench = Bench()
     held_after_the_look(bench, monkeypatch, seconds=0.1)
-    assert converge(Switch(bench.connect), TASK, check_mode=False, care=CARE._replace(safe_mode_wait=5)).export
+    assert converge(Switch(bench.connect), TASK, check_mode=False, care=CARE._replace(safe_mode_wait=60)).export
     assert mtus(bench) == {1400}
 
 
