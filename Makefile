@@ -46,7 +46,7 @@ test: ## everything CI checks; logs in .build/gates
 	@begin=$$SECONDS; rm -rf .build/gates; mkdir -p .build/gates; \
 	$(MAKE) system || true; \
 	$(MAKE) $(MAIN)/.made tree || true; \
-	{ nice -n 10 $(MAKE) -k -j$(JOBS) QUIET=1 $(GATES) || true; } & \
+	{ nice -n 10 $(MAKE) -k -j$$(($(JOBS) + 1)) QUIET=1 $(GATES) || true; } & \
 	$(MAKE) -k -j$$(($(JOBS) + 2)) QUIET=1 $(SCENARIOS) || true; \
 	wait; \
 	SECONDS_SINCE_BEGIN=$$((SECONDS - begin)) tests/gates/summary.sh $(GATES) $(SCENARIOS)

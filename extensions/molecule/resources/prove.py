@@ -235,7 +235,8 @@ def main() -> int:
     scenario = yaml.safe_load(Path(sys.argv[1]).read_text(encoding="utf-8"))
     inventories = [PROJECT / path for path in scenario["inventories"]]
     rows = [scenario["proofs"][int(number)] for number in sys.argv[2:]] or scenario["proofs"]
-    with WarmPlaybook.started({**os.environ, "ANSIBLE_FORCE_COLOR": "0", "ANSIBLE_NOCOLOR": "1"}) as program:
+    compiled = {"PYTHONPATH": str(PROJECT / "tests/lab/node/compiled"), "LAB_COMPILED": str(KEPT / "compiled")}
+    with WarmPlaybook.started({**os.environ, **compiled, "ANSIBLE_FORCE_COLOR": "0", "ANSIBLE_NOCOLOR": "1"}) as program:
         wrong = [holds(row["title"], functools.partial(prove, program, row, inventories)) for row in rows]
     if not sys.argv[2:] and not scenario.get("unprepared"):
         wrong.append(holds("Check mode touched nothing, and a second run did not either", prove_stages))
