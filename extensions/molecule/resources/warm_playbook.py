@@ -15,6 +15,7 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
 import select
 import signal
 import subprocess
@@ -25,6 +26,9 @@ from pathlib import Path
 
 KINDS = ("action", "cache", "callback", "connection", "filter", "inventory", "lookup", "strategy", "test", "vars")
 """Kinds of plugins that a run loads."""
+
+WORK = "ansible_collections.gb10.cluster.plugins.plugin_utils"
+"""What the collection's filters import when they are called; Ansible compiles it anew in every process."""
 
 SECONDS = 600
 """After which a run counts as stuck."""
@@ -83,6 +87,8 @@ def main() -> None:
     for kind in KINDS:
         for _plugin in getattr(loader, f"{kind}_loader").all(class_only=True):
             pass
+    for module in pkgutil.walk_packages(importlib.import_module(WORK).__path__, f"{WORK}."):
+        importlib.import_module(module.name)
     gc.freeze()
     for line in sys.stdin:
         child = os.fork()
