@@ -15,7 +15,8 @@ from jinja2.exceptions import UndefinedError
 
 from .._plain import plain
 from . import _read
-from ._notes import Notes, closest, listed, shown
+from ._notes import Notes, listed, shown
+from ._options import refuse_misspelt, refuse_values
 
 GROUPS = ("gb10_nodes", "gb10_switches")
 
@@ -41,11 +42,11 @@ SWITCH_VARIABLES = {
 }
 """Variable of one host -> its key in the request."""
 
+KNOWN = {*SETTINGS, *NODE_VARIABLES, *SWITCH_VARIABLES, "fabric_renumber", "fabric_plan_strict"}
+"""What is judged here or by the plan, more closely than by type and choices."""
+
 WAYS = ("ansible_port", "ansible_ssh_port", "ansible_connection", "ansible_ssh_common_args", "ansible_ssh_extra_args")
 """What makes one ``ansible_host`` two machines: a port of its own, another jump host, no SSH at all."""
-
-LIKENESS = 0.85
-"""From which ratio on difflib's verdict counts as a misspelling: one letter more, less or changed in a name of ours."""
 
 
 def refuse_groups(groups: Mapping[str, Any], hosts: Sequence[str] | None = None, needed: Sequence[str] = GROUPS) -> list[str]:
@@ -88,7 +89,9 @@ def build_request(hostvars: Mapping[str, Any], groups: Mapping[str, Any], settin
     request["switches"] = [_host(notes, name, hosts[name], SWITCH_VARIABLES) for name in names["gb10_switches"]]
     request["previous"] = _previous(notes, options)
     _refuse_shared(notes, hosts, [*request["nodes"], *request["switches"]])
-    _refuse_misspelt(notes, hosts, options.get("specs") or [])
+    specs = options.get("specs") or []
+    refuse_misspelt(notes, hosts, specs, {*KNOWN, "fabric_plan"})
+    refuse_values(notes, hosts, specs, KNOWN)
     _refuse_run(notes, request, options)
     children = _child_groups(hostvars)
     if children and not any(node.get("id") is not None for node in request["nodes"]):
@@ -181,27 +184,6 @@ def _refuse_shared(notes: Notes, hosts: Mapping[str, Any], asked: list[dict[str,
         if len(sharing) > 1:
             fix = "Give each the address of its own machine; two machines behind one address need an ansible_port each."
             notes.refuse(f"ansible_host {address}", "one host", listed(sharing), fix)
-
-
-def _refuse_misspelt(notes: Notes, hosts: Mapping[str, Any], specs: list[Any]) -> None:
-    """Refuse variables whose name is close to one of ours, but is none.
-
-    :param specs: ``argument_specs`` of all roles of the collection; every option of every entry point is a name of ours.
-    """
-    ours = {*SETTINGS, *NODE_VARIABLES, *SWITCH_VARIABLES, "fabric_plan"}
-    for spec in specs:
-        for entry in (spec or {}).get("argument_specs", {}).values():
-            ours |= set(entry.get("options", {}))
-    users: dict[str, list[str]] = {}
-    for host, variables in hosts.items():
-        for name in variables:
-            if name not in ours and not name.startswith(("_", "ansible_")):
-                users.setdefault(str(name), []).append(host)
-    for name in sorted(users):
-        if difflib.get_close_matches(name, ours, n=1, cutoff=LIKENESS):
-            notes.refuse(
-                f"variable {name}", "a name of this collection", f"one that is close to it on {listed(users[name], most=3)}", closest(name, ours, "")
-            )
 
 
 def _child_groups(hostvars: Any) -> list[str]:

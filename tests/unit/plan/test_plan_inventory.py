@@ -27,7 +27,12 @@ from call_sites import recorded, sites
 from plan_cases import GRAMMAR
 from plan_requests import direct
 
-SPECS = [{"argument_specs": {"main": {"options": {"nccl_version": {}, "fabric_output_dir": {}}}}}]
+SPECS: list[dict[str, Any]] = [
+    {"argument_specs": {"main": {"options": {
+        "nccl_version": {"type": "str", "default": "2.30.7"}, "nccl_source": {"type": "str", "choices": ["wheel", "path"], "default": "wheel"},
+        "nccl_timeout": {"type": "int"}, "nccl_more": {"type": "list", "elements": "dict"}, "nccl_odd": {"type": "raw"}}}}},
+    {"argument_specs": {"main": {"options": {"fabric_output_dir": {"type": "path"}}}, "other": {"options": {}}}},
+]  # fmt: skip
 RUN: dict[str, Any] = {
     "renumber": False,
     "strict": False,
@@ -139,6 +144,14 @@ NO_PLAN = (
 )
 
 REFUSED = [
+    ("options that a role would refuse", PAIR.replace("vars: {", "vars: {nccl_source: wheell, nccl_more: [1], nccl_timeout: 1.5, "), {}, [
+        "nccl_more - expected a list, each a mapping, found a list. Correct it, or leave it out.",
+        "nccl_source - expected wheel or path, found wheell. Correct it, or leave it out.",
+        "nccl_timeout - expected a whole number, found 1.5. Correct it, or leave it out."]),
+    ("an option of one host", PAIR.replace("{ansible_host: spark-2.lan}", "{nccl_timeout: soon}"), {}, [
+        "nccl_timeout - expected a whole number, found soon on spark-2. Correct it, or leave it out."]),
+    ("options that a role takes, or that can not be computed yet", PAIR.replace(
+        "vars: {", "vars: {nccl_timeout: '60', nccl_version: 2.3, nccl_source: '{{ nosuch }}', nccl_odd: {a: 1}, fabric_output_dir: , "), {}, []),
     ("a misspelt variable", PAIR.replace("vars: {", "vars: {fabric_mtuu: 1, "), {}, [
         "variable fabric_mtuu - expected a name of this collection, found one that is close to it on spark-1 and spark-2. Did you mean fabric_mtu?"]),
     ("a misspelt variable of another role on one host", PAIR.replace("{ansible_host: spark-2.lan}", "{nccl_verson: 1}"), {}, [
