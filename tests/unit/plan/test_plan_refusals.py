@@ -65,7 +65,7 @@ def test_everything_that_the_plan_can_say_is_in_these_tables() -> None:
     with recorded() as seen:
         for request in [*REFUSED.values(), *WARNED.values()]:
             make_plan(request)
-    assert sites("-_inventory.py", "-_difference.py") - seen == set()
+    assert sites("-_inventory.py", "-_options.py", "-_difference.py") - seen == set()
 
 
 def test_all_that_is_wrong_is_said_at_once() -> None:
