@@ -48,7 +48,7 @@ class ActionModule(ActionBase):
                     undo.pop_all()
         except OSError as error:
             fix = "Repair that, then run again."
-            text = message(str(error.filename or folder), "a file that can be read and written", error.strerror or str(error), fix)
+            text = message(str(error.filename or folder), "a file that can be read and written", error.strerror or str(error), _files.advice(error, fix))
             # a cause would be shown once more behind the text
             raise AnsibleActionFail(text) from None
         headers = {name: str(folder / name) for name in wrong}

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import stat
 import tempfile
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -14,19 +16,51 @@ from pathlib import Path
 from ansible_collections.gb10.cluster.plugins.module_utils._rollback import Machine
 
 
+_KINDS = {stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+
+
+class NotRegular(OSError):
+    """Something is there that a file can not take the place of: to replace /dev/null, to which a link leads, breaks the machine."""
+
+
+def _refuse_odd(file: Path) -> None:
+    """Raise NotRegular for what can not be read or replaced as a file; a folder is left to the system, which says so itself."""
+    real = Path(os.path.realpath(file))
+    way = f"a link to {real}, " if file.is_symlink() else ""
+    try:
+        kind = _KINDS.get(stat.S_IFMT(real.stat().st_mode))
+    except (FileNotFoundError, NotADirectoryError):
+        kind = "whose folder is not there" if way and not real.parent.is_dir() else None
+    if kind:
+        raise NotRegular(errno.EINVAL, f"{way}{kind}", str(file))
+
+
 def read(file: Path) -> str | None:
-    """The text of a file byte for byte, or None where there is none. Raises OSError for everything else."""
+    """The text of a file byte for byte, or None where there is none. Raises OSError for everything else, NotRegular before it is opened."""
+    _refuse_odd(file)
     try:
         return file.read_bytes().decode("utf-8", "surrogateescape")
     except (FileNotFoundError, NotADirectoryError):
         return None
 
 
+def remains(file: Path) -> str | None:
+    """The same for who only takes away: there is nothing of ours in what is no regular file."""
+    with suppress(NotRegular):
+        return read(file)
+    return None
+
+
+def advice(error: OSError, otherwise: str) -> str:
+    """What to do about an error."""
+    return "Remove it (systemctl unmask for a masked unit), or move it away." if isinstance(error, NotRegular) else otherwise
+
+
 def write(file: Path, text: str | None, undo: ExitStack, mode: int = 0o644) -> None:
     """Make ``text`` the content of ``file``, or remove it for None. Owner and mode of an existing file stay, a new one gets
-    ``mode`` and its folder is made; a link is followed."""
+    ``mode`` and its folder is made; a link is followed. Raises OSError, NotRegular before anything is touched."""
+    before = remains(file) if text is None else read(file)
     file = Path(os.path.realpath(file))
-    before = read(file)
     _sweep(file)
     if text == before:
         return

@@ -137,7 +137,7 @@ def _switch(wanted: Wanted, machine: Machine, found: State, goal: State, undo: E
     if (found["current"], found["loader"]) == (goal["current"], goal["loader"]):
         return
     text = wanted.loader_text if goal["loader"] == LOADS else None
-    touches_loader = text is not None or _files.read(machine.loader) == wanted.loader_text
+    touches_loader = text is not None or _files.remains(machine.loader) == wanted.loader_text
     if touches_loader:
         undo.callback(machine.runner, ["ldconfig"], 120.0)
     _files.point(wanted.current, goal["current"], undo)

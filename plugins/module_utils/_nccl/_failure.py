@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import signal
 
+from ansible_collections.gb10.cluster.plugins.module_utils._files import advice
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
 
 
@@ -20,7 +21,7 @@ class NcclError(Exception):
 
 def of_system(error: OSError, place: str) -> NcclError:
     """The same for what the system refused while files below or beside ``place`` were read or written."""
-    fix = "Run as root (become: true), and look at the space and the mount options of that place."
+    fix = advice(error, "Run as root (become: true), and look at the space and the mount options of that place.")
     return NcclError(message(f"files of NCCL ({error.filename or place})", "to be readable and writable", error.strerror or str(error), fix))
 
 

@@ -46,7 +46,8 @@ def read(wanted: Wanted, machine: Machine) -> State:
 
 def _read_loader(wanted: Wanted, machine: Machine) -> str:
     """A file of ours for another prefix is not ours to take away, only to take over."""
-    text, needed = _files.read(machine.loader), wanted.present and wanted.loader and not wanted.packaged
+    needed = wanted.present and wanted.loader and not wanted.packaged
+    text = _files.read(machine.loader) if needed else _files.remains(machine.loader)
     if text != wanted.loader_text:
         return "configured for another prefix" if text and needed else NOT_CONFIGURED
     taken = _probe.load(_probe.SONAME, machine.runner).path

@@ -20,7 +20,8 @@ def tell(settings: dict[str, str], conf: Path, environment: Path, library: Path 
     walls = {wall for file in (conf, environment) if (wall := _files.wall(file.parent))}
     if walls and settings:
         raise NcclError(*(message(part, "a folder, or nothing", found, "Move it away, or name another place.") for part, found in sorted(walls)))
-    before = {conf: _files.read(conf), environment: _files.read(environment)}
+    look = _files.read if settings else _files.remains
+    before = {conf: look(conf), environment: look(environment)}
     try:
         after = {conf: _settings.conf(before[conf], settings), environment: _settings.environment(settings)}
     except ValueError as mark:

@@ -13,6 +13,7 @@ import json
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
+from ansible_collections.gb10.cluster.plugins.module_utils._files import advice
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
 from ansible_collections.gb10.cluster.plugins.module_utils._records import Damaged
 from ansible_collections.gb10.cluster.plugins.module_utils._roce import _record, _worker
@@ -98,7 +99,11 @@ def qos(node: Node, rails: dict[str, str | None], level: str, traffic_class: int
     if level == "lossless" and lacking:
         expected, fix = "a driver that knows priority flow control", "Set fabric_roce to ecn or none."
         raise QosError("\n".join(message(f"{rail.interface}: DCB", expected, rail.lacking, fix) for rail in lacking))
-    files = _files(node, known if level != "none" else [], rails, level, traffic_class, stored)
+    try:
+        files = _files(node, known if level != "none" else [], rails, level, traffic_class, stored)
+    except OSError as error:
+        fix = advice(error, "Repair that, then run again.")
+        raise QosError(message(str(error.filename), "a file that can be read and written", error.strerror, fix)) from error
     needed = [rail for rail in known if rail.live != rail.wanted or rail.tos != rail.wanted_tos]
     missing = [name for name in rails if level != "none" and not node.is_enabled(name)]
     changed = bool(needed or files or missing)
@@ -142,7 +147,7 @@ def _files(
             for rail in known if rail.interface in rails
         }
         wanted = {SCRIPT: inspect.getsource(_worker), UNIT: UNIT_TEXT, _worker.CONFIG: _record.text(level, traffic_class, entries)}
-    return {path: content for path, content in wanted.items() if node.text(path) != content}
+    return {path: content for path, content in wanted.items() if node.text(path, content is not None) != content}
 
 
 def _change(node: Node, needed: list[_Rail], files: dict[str, str | None], enabled: list[str], known: dict[str, Entry]) -> None:

@@ -22,9 +22,10 @@ class Node:
         """``root``: folder that stands for ``/``, without a slash at its end."""
         self.root, self.run = root, run
 
-    def text(self, path: str) -> str | None:
-        """Content of a file, bytes that are no UTF-8 escaped; None when there is none. Raises OSError for everything else."""
-        return _files.read(Path(self.root + path))
+    def text(self, path: str, wanted: bool = True) -> str | None:
+        """Content of a file, bytes that are no UTF-8 escaped; None when there is none. Raises OSError for everything else; where the file is
+        not ``wanted``, what is no regular file counts as none."""
+        return (_files.read if wanted else _files.remains)(Path(self.root + path))
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file, folder or link."""

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from ansible_collections.gb10.cluster.plugins.module_utils._files import advice
 from ansible_collections.gb10.cluster.plugins.module_utils._message import message
 
 
@@ -27,7 +28,7 @@ def of_system(error: OSError) -> MeshError:
     """The same for what the system refused while files were read or written."""
     what = str(error.filename2 or error.filename or "files of the SSH mesh")
     fix = "Look at owner, mode, space and mount options of that place; without root (become: true) only your own files can be changed."
-    return MeshError(message(what, "to be readable and writable", error.strerror or str(error), fix))
+    return MeshError(message(what, "to be readable and writable", error.strerror or str(error), advice(error, fix)))
 
 
 @dataclass(frozen=True)

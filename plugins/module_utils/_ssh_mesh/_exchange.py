@@ -94,7 +94,7 @@ def _nothing(_peer: Peer) -> list[str]:
 
 def _change(target: Target, names: list[str], peers: list[Peer], made: set[Path]) -> Change:
     """The text of one file after this run."""
-    before, found, rest = _read(target.file)
+    before, found, rest = _read(target.file, target.lines is not _nothing)
     kept = {} if target.lines is _nothing else found
     texts = []
     for lines in (target.lines, target.shown):
@@ -105,14 +105,14 @@ def _change(target: Target, names: list[str], peers: list[Peer], made: set[Path]
 
 def _include(home: Home, wanted: bool, made: set[Path]) -> Change:
     """The one line in the user's settings of ssh."""
-    before, _found, rest = _read(home.config)
+    before, _found, rest = _read(home.config, wanted)
     text = _text(home.config, before, _blocks.join(_INCLUDE if wanted else {}, rest), made)
     return Change(Target(home.config, home.account, _nothing, _nothing), before, text, text)
 
 
-def _read(file: Path) -> tuple[str | None, _blocks.Entries, str]:
-    """A file's text, our entries in it, and the rest."""
-    before = _files.read(file)
+def _read(file: Path, wanted: bool) -> tuple[str | None, _blocks.Entries, str]:
+    """A file's text, our entries in it, and the rest; ``wanted``: whether entries are to be there afterwards."""
+    before = _files.read(file) if wanted else _files.remains(file)
     try:
         return (before, *_blocks.split(before or ""))
     except ValueError as mark:

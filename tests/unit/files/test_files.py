@@ -8,6 +8,9 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import socket
+import stat
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -74,3 +77,61 @@ def test_the_error_is_told_and_not_that_there_is_nothing_to_clean_up(tmp_path: P
     monkeypatch.setattr(os, "fsync", gone)
     with pytest.raises(OSError, match=rf"^\[Errno 28\] No space left on device: '{tmp_path}/hosts'$"):
         _files.write(tmp_path / "hosts", "ours", ExitStack())
+
+
+def link_to(path: Path, target: Path) -> str:
+    path.symlink_to(target)
+    return f"a link to {target}, "
+
+
+def device(path: Path, beside: Path) -> str:
+    if os.geteuid():
+        pytest.skip("only root can make a device")
+    os.mknod(beside, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    return f"{link_to(path, beside)}a device"
+
+
+def pipe(path: Path, _beside: Path) -> str:
+    os.mkfifo(path)
+    return "a pipe"
+
+
+def listener(path: Path, _beside: Path) -> str:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(path.name)
+    return "a socket"
+
+
+def nowhere(path: Path, beside: Path) -> str:
+    return f"{link_to(path, beside / 'folder' / 'file')}whose folder is not there"
+
+
+@pytest.mark.parametrize("odd", [device, pipe, listener, nowhere])
+def test_what_is_no_regular_file_is_refused_untouched_and_holds_nothing_of_ours(
+    tmp_path: Path, odd: Callable[[Path, Path], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = Path("nccl.conf").absolute()
+    found = odd(file, tmp_path / "beside")
+    before = {name: os.lstat(name) for name in names(tmp_path)}
+    for use in (_files.read, lambda path: _files.write(path, "ours", ExitStack())):
+        with pytest.raises(_files.NotRegular) as refused:
+            use(file)
+        assert (refused.value.strerror, refused.value.filename) == (found, str(file))
+        assert _files.advice(refused.value, "Else.") == "Remove it (systemctl unmask for a masked unit), or move it away."
+    assert _files.remains(file) is None
+    _files.write(file, None, ExitStack())
+    assert {name: os.lstat(name) for name in names(tmp_path)} == before
+
+
+def test_a_link_to_a_file_is_followed_and_one_whose_file_is_missing_makes_it(tmp_path: Path) -> None:
+    for name in ("there", "missing"):
+        (tmp_path / f"to-{name}").symlink_to(tmp_path / name)
+    (tmp_path / "there").write_text("before")
+    for name in ("there", "missing"):
+        _files.write(tmp_path / f"to-{name}", "ours", ExitStack())
+        assert ((tmp_path / f"to-{name}").is_symlink(), (tmp_path / name).read_text()) == (True, "ours")
+
+
+def test_another_error_keeps_its_advice() -> None:
+    assert _files.advice(OSError(errno.ENOSPC, "full"), "Else.") == "Else."

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.gb10.cluster.plugins.module_utils._files import NotRegular
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl import _places, _probe, _settings
-from ansible_collections.gb10.cluster.plugins.module_utils._nccl._failure import NcclError
+from ansible_collections.gb10.cluster.plugins.module_utils._nccl._failure import NcclError, of_system
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._settings import Source
 from ansible_collections.gb10.cluster.plugins.module_utils._nccl._telling import tell
 
@@ -217,6 +218,21 @@ def test_a_folder_that_can_not_be_one_is_refused(etc: Path, make: Any, check_mod
     assert str(failure.value).endswith(". Move it away, or name another place.")
     assert [path.name for path in etc.iterdir()] == ["gb10"]
     assert go(etc, check_mode=check_mode)["changed"] is False
+
+
+@pytest.mark.parametrize("check_mode", [True, False])
+@pytest.mark.parametrize("name", ["nccl.conf", "gb10/nccl.env"])
+def test_something_that_is_no_file_is_told_by_name_and_neither_replaced_nor_removed(etc: Path, name: str, check_mode: bool) -> None:
+    (etc / "gb10").mkdir()
+    os.mkfifo(etc / name)
+    with pytest.raises(NotRegular) as failure:
+        go(etc, SETTINGS, check_mode=check_mode)
+    assert str(of_system(failure.value, "")) == (
+        f"files of NCCL ({etc}/{name}) - expected to be readable and writable, found a pipe. "
+        "Remove it (systemctl unmask for a masked unit), or move it away."
+    )
+    assert go(etc, check_mode=check_mode)["changed"] is False
+    assert [str(path.relative_to(etc)) for path in etc.rglob("*") if not path.is_dir()] == [name]
 
 
 # -- who else sets them ------------------------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ class Card(Node):
         for folder, _folders, names in os.walk(self.root):
             for name in names:
                 path = Path(folder, name)
-                files[str(path)] = os.readlink(path) if path.is_symlink() else path.read_text()
+                files[str(path)] = os.readlink(path) if path.is_symlink() else path.read_text() if path.is_file() else "no file"
         return json.loads(json.dumps(self.qos)), files
 
 
@@ -238,6 +238,21 @@ def test_something_else_where_our_file_is_to_be_is_refused(card):
     Path(card.root + _worker.CONFIG).mkdir(parents=True)
     with pytest.raises(QosError, match="/etc/gb10/qos.json - expected a file that can be read, found Is a directory. Restore it"):
         run(card, "ecn")
+
+
+@pytest.mark.parametrize("check", [True, False])
+@pytest.mark.parametrize(("make", "found"), [(os.mkfifo, "a pipe. Remove it (systemctl unmask for a masked unit), or move it away."),
+                                             (os.mkdir, "Is a directory. Repair that, then run again.")])
+def test_a_unit_that_can_not_be_written_is_refused_before_anything_is_touched(card, make, found, check):
+    unit = Path(card.root + _host.UNIT)
+    unit.parent.mkdir(parents=True)
+    make(unit)
+    before = card.picture()
+    with pytest.raises(QosError) as error:
+        run(card, "ecn", check)
+    assert str(error.value) == f"{unit} - expected a file that can be read and written, found {found}"
+    assert (card.picture(), card.log) == (before, [])
+    assert run(card, "none", check).changed is False
 
 
 def test_a_full_disk_leaves_nothing_half_done(card, monkeypatch):
