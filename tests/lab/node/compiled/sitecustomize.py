@@ -1,9 +1,11 @@
 # Copyright (c) gb10.cluster contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keeps what Python compiles when it imports from a zip file. Ansible sends every module as one, with sources alone, and compiling them is
-half of what a node does for a module. A file is known by its content, so nothing that runs is older than its source; a traceback may name the
-folder of an earlier run."""
+"""Keeps what Python compiles when it imports from a zip file.
+
+Ansible sends every module as one, with sources alone, and compiling them is some two fifths of what a node does for a module. A file is known by
+its content, so nothing that runs is older than its source; a traceback may name the folder of an earlier run.
+"""
 
 from __future__ import annotations
 
