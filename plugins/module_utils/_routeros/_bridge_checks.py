@@ -10,13 +10,15 @@ from . import _vlan
 from ._bridge import BRIDGE, ETHERNET, INTERFACE, MONITOR, PORT, Want, bridge_of, lanes, legs, vlan_rows
 from ._cages import lanes_of
 from ._command import quote
+from ._management import management_ports
+from ._notes import noted
 from ._rows import Row, flag, number, words
 
 Menus = dict[str, list[Row]]
 
 
-def refusals(name: str, menus: Menus, want: Want) -> list[str]:
-    """Everything that can not be. ``name`` is how messages call the switch."""
+def refusals(name: str, menus: Menus, want: Want, address: str) -> list[str]:
+    """Everything that can not be. ``name`` is how messages call the switch; ``address``: where the session goes."""
     known = {str(row.get("default-name")) for row in menus[ETHERNET]}
     refused = [
         message(f"{name}: port {port}", "a port of this switch", "none of that name", "Correct fabric_cables.")
@@ -32,7 +34,8 @@ def refusals(name: str, menus: Menus, want: Want) -> list[str]:
             f"{name}: VLAN of the fabric", f"{_vlan.MANAGEMENT + 1} to {_vlan.LAST}", want.vlan,
             f"Choose a free VLAN for fabric_switch_vlan; {_vlan.MANAGEMENT} has everything else."))
         return refused
-    return refused + _elsewhere(name, menus, want) + _vlan_of_others(name, menus, want) + _too_large(name, menus, want)
+    refused += _elsewhere(name, menus, want) + _vlan_of_others(name, menus, want) + _too_large(name, menus, want)
+    return refused + (_cut_off(name, menus, want, address) if want.present and want.vlan else [])
 
 
 def _elsewhere(name: str, menus: Menus, want: Want) -> list[str]:
@@ -55,6 +58,38 @@ def _vlan_of_others(name: str, menus: Menus, want: Want) -> list[str]:
         refused.append(message(
             f"{name}: VLAN {vlan} of bridge {bridge}", f"{', '.join(wanted[vlan])} untagged",
             f"{', '.join(words(row.get('untagged'))) or 'nothing'} in a row of others", fix))
+    return refused
+
+
+def _cut_off(name: str, menus: Menus, want: Want, address: str) -> list[str]:
+    """Whom the VLAN would cut off: the session, where legs are its only way in; and whoever has settings on a bridge that does not filter yet,
+    which RouterOS keeps without a word and obeys from the moment it does."""
+    bridge = bridge_of(menus, want)
+    wanted = legs(menus, want)
+    ways = management_ports(address, menus) or []
+    refused = []
+    if ways and set(ways) <= {leg.default_name for leg in wanted if number((leg.member or {}).get("pvid")) != want.vlan}:
+        refused.append(message(
+            f"{name}: leg {', '.join(ways)}", "no management through legs alone", f"the session to {address} comes through nothing else",
+            "Give management an ether port of its own first; the VLAN of the fabric would cut it off."))
+    if bridge is None or _vlan.is_on(menus, bridge):
+        return refused
+    for what, row in [(f"bridge {bridge}", row) for row in menus[BRIDGE] if row.get("name") == bridge] + [
+        (f"port {row.get('interface')}", row) for row in menus[PORT]
+        if row.get("bridge") == bridge and row.get("interface") not in [leg.name for leg in wanted] and "pvid" not in noted(row)
+    ]:
+        values = {"pvid": number(row.get("pvid")) or _vlan.MANAGEMENT, "frame-types": row.get("frame-types") or "admit-all"}
+        odd = [f"{key}={value}" for key, value in values.items() if value != _vlan.NEW_PORT[key]]
+        if odd:
+            refused.append(message(
+                f"{name}: {what}", f"pvid=1 frame-types=admit-all as long as {bridge} does not filter VLANs", " ".join(odd),
+                "Set them so, or turn vlan-filtering on as you mean it: fabric_switch_vlan turns it on, and from then on they count."))
+    for row in menus["/interface/vlan"]:
+        vlan = number(row.get("vlan-id"))
+        if row.get("interface") == bridge and not flag(row.get("disabled")) and not _vlan.reaches_bridge(menus, bridge, vlan):
+            refused.append(message(
+                f"{name}: interface {row.get('name')}", f"a row of {_vlan.VLAN} with {bridge} tagged in VLAN {vlan}", "none",
+                f"Add it, with {bridge} and the ports that need it tagged: once {bridge} filters VLANs nothing reaches that interface without."))
     return refused
 
 

@@ -59,7 +59,7 @@ def make(menus: Menus, bridge: str, wanted: dict[int, list[str]]) -> list[Comman
             commands.append(Command(VLAN, "add", (), values))
         elif _is_ours(known) and set(untagged) != set(words(known.get("untagged"))):
             commands.append(Command(VLAN, "set", (str(known[".id"]),), {"untagged": untagged}))
-    change: dict[str, Value] = {} if _is_on(menus, bridge) else {FILTERING: True}
+    change: dict[str, Value] = {} if is_on(menus, bridge) else {FILTERING: True}
     is_told = any(known is None or _is_ours(known) for known in (_find(menus, bridge, vlan) for vlan in wanted))
     # a bridge of ours goes in the end, whether it filters or not
     if _was_off(menus, bridge) and not is_told and FILTERING not in noted(row) and row.get("comment") != COMMENT:
@@ -74,20 +74,27 @@ def remove(menus: Menus, keep: tuple[int, ...] = ()) -> list[Command]:
     return [Command(VLAN, "remove", (str(row[".id"]),)) for row in ours(menus) if not numbers(row.get("vlan-ids")) & set(keep)]
 
 
+def reaches_bridge(menus: Menus, bridge: str, vlan: int | None) -> bool:
+    """Whether a written row gives the bridge itself, and so an interface on it, the frames of a VLAN with their tag."""
+    return any(row.get("bridge") == bridge and not flag(row.get("disabled")) and vlan in numbers(row.get("vlan-ids")) and bridge in words(row.get("tagged"))
+               for row in menus[VLAN])
+
+
 def _find(menus: Menus, bridge: str, vlan: int) -> Row | None:
     """The written row of a VLAN; one of ours where there are several."""
     found = [row for row in menus[VLAN] if row.get("bridge") == bridge and not flag(row.get("dynamic")) and vlan in numbers(row.get("vlan-ids"))]
     return next((row for row in found if _is_ours(row)), next(iter(found), None))
 
 
-def _is_on(menus: Menus, bridge: str) -> bool:
+def is_on(menus: Menus, bridge: str) -> bool:
+    """Whether the bridge filters."""
     return any(row.get("name") == bridge and flag(row.get(FILTERING)) for row in menus[BRIDGE])
 
 
 def _was_off(menus: Menus, bridge: str) -> bool:
     """Whether the bridge did not filter before us."""
     told = any(row.get("comment") == COMMENT_WAS_OFF and row.get("bridge") == bridge for row in menus[VLAN])
-    return told or not _is_on(menus, bridge) or any(FILTERING in noted(row) for row in menus[BRIDGE] if row.get("name") == bridge)
+    return told or not is_on(menus, bridge) or any(FILTERING in noted(row) for row in menus[BRIDGE] if row.get("name") == bridge)
 
 
 def filtering_off(menus: Menus) -> list[Command]:

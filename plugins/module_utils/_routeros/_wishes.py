@@ -51,7 +51,7 @@ def bridge(name: str, cages: dict[str, Any], legs: dict[str, Any], bridge: str |
         menus=_bridge.MENUS,
         groups=lambda menus: _bridge.groups(menus, want),
         view=lambda menus: _bridge.view(menus, want),
-        refusals=lambda menus, address: _bridge_checks.refusals(name, menus, want),
+        refusals=lambda menus, address: _bridge_checks.refusals(name, menus, want, address),
         warnings=warnings,
         problems=lambda menus: _bridge_checks.problems(name, menus, want),
         more=lambda reader, menus: {_bridge.MONITOR: [reader.monitor(_bridge.PORT, row[".id"]) for row in _bridge.running_trunks(menus, want)]},

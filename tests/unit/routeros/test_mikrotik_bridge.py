@@ -173,6 +173,22 @@ def test_isolation_is_made_in_the_order_that_never_locks_out(run):
     assert not any("management" in warning for warning in result["warnings"])
 
 
+@pytest.mark.parametrize("lines", [
+    ["/interface/vlan add name=management vlan-id=10 interface=bridge", "/interface/bridge/vlan add bridge=bridge vlan-ids=9-11 tagged=bridge,ether1"],
+    ["/interface/vlan add name=management vlan-id=10 interface=bridge disabled=yes"],
+    ["/interface/bridge/port set [find interface=ether1] pvid=10", "/interface/bridge set bridge vlan-filtering=yes"],
+], ids=["with its row", "disabled", "filtered already"])
+def test_what_would_not_be_cut_off_is_no_obstacle_to_the_vlan_and_stays(run, lines):
+    bench = a_bench()
+    for line in lines:
+        bench.run(line)
+    before = export(bench.machine)
+    assert run(mikrotik_bridge, bench, **FABRIC, vlan=100)["changed"]
+    assert not run(mikrotik_bridge, bench, **FABRIC, vlan=100)["changed"]
+    run(mikrotik_bridge, bench, state="absent")
+    assert export(bench.machine) == before
+
+
 def test_a_bridge_that_filters_already_keeps_its_rows_and_goes_on_filtering(run):
     bench = a_bench()
     bench.run("/interface/bridge/vlan add bridge=bridge vlan-ids=200 untagged=sfp56-1")
@@ -388,8 +404,21 @@ def test_a_leg_that_the_cpu_forwards_undoes_the_change_and_is_warned_of_without_
         ([f"{VLANS} add bridge=bridge vlan-ids=1 tagged=bridge"], {"vlan": 100},
          "sw: VLAN 1 of bridge bridge - expected bridge, ether1, ether2 untagged, found nothing in a row of others. "
          "Add them there, or remove the row."),
+        ([f"{PORTS} set [find interface=ether1] pvid=10 frame-types=admit-only-vlan-tagged", "/interface/bridge set bridge pvid=7"], {"vlan": 100},
+         "sw: bridge bridge - expected pvid=1 frame-types=admit-all as long as bridge does not filter VLANs, found pvid=7. "
+         "Set them so, or turn vlan-filtering on as you mean it: fabric_switch_vlan turns it on, and from then on they count.\n"
+         "sw: port ether1 - expected pvid=1 frame-types=admit-all as long as bridge does not filter VLANs, "
+         "found pvid=10 frame-types=admit-only-vlan-tagged. "
+         "Set them so, or turn vlan-filtering on as you mean it: fabric_switch_vlan turns it on, and from then on they count."),
+        (["/interface/vlan add name=management vlan-id=10 interface=bridge", f"{VLANS} add bridge=bridge vlan-ids=10 tagged=ether1"], {"vlan": 100},
+         "sw: interface management - expected a row of /interface/bridge/vlan with bridge tagged in VLAN 10, found none. "
+         "Add it, with bridge and the ports that need it tagged: once bridge filters VLANs nothing reaches that interface without."),
+        ([f"{PORTS} remove [find interface!=qsfp56-dd-1-1 and interface!=qsfp56-dd-1-5]"], {"vlan": 100},
+         "sw: leg qsfp56-dd-1-1, qsfp56-dd-1-5 - expected no management through legs alone, found the session to 192.168.88.1 comes through nothing else. "
+         "Give management an ether port of its own first; the VLAN of the fabric would cut it off."),
     ],
-    ids=["a second bridge", "no such bridge", "too large", "no such leg", "the VLAN of others", "VLAN 1 of others"],
+    ids=["a second bridge", "no such bridge", "too large", "no such leg", "the VLAN of others", "VLAN 1 of others", "settings that would begin to count",
+         "an interface that would lose its VLAN", "no way in but the legs"],
 )
 def test_what_can_not_be_is_refused_and_nothing_touched(run, lines, options, said):
     bench = a_bench()
