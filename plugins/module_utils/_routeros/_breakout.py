@@ -98,12 +98,13 @@ def refusals(name: str, menus: Menus, want: Want, session_address: str) -> list[
 
 def groups(menus: Menus, want: Want) -> list[Group]:
     """The missing commands, one group per cage."""
-    rows = {str(row.get("default-name")): row for row in menus[ETHERNET]}
+    rows = {str(row.get("default-name")): row for row in with_notes(menus[ETHERNET])}
+    comments = {row.get("default-name"): row.get("comment") for row in menus[ETHERNET]}
     found = []
     for cage in _cages(menus, want):
         if all(lane in rows for lane in lanes_of(cage.name)):
             lanes = [rows[lane] for lane in lanes_of(cage.name)]
-            commands = set_rows(ETHERNET, _changes(lanes, cage) if cage.mode else [(row, back(row, FIELDS)) for row in lanes])
+            commands = set_rows(ETHERNET, _changes(lanes, cage, comments) if cage.mode else [(row, back(row, FIELDS)) for row in lanes])
             if commands:
                 found.append(Group(cage.name, tuple(commands)))
     return found
@@ -117,19 +118,37 @@ def _cages(menus: Menus, want: Want) -> list[Cage]:
     return [Cage(name, None, "copper", "auto") for name in dict.fromkeys(port.cage for port in ports if port)]
 
 
-def _changes(lanes: list[Row], cage: Cage) -> list[tuple[Row, dict[str, Value]]]:
-    """Enable lanes that are disabled, give leaders what they lack; where there is anything to do, note what all lanes were."""
+def with_notes(ethernet: list[Row]) -> list[Row]:
+    """The ports with the notes that somebody wrote over: all lanes of a cage have one or none has, so a lane without has lost it. It gets back
+    what all others of its cage agree on."""
+    cages: dict[str, list[dict[str, str]]] = {}
+    for row in ethernet:
+        if (port := parse_port(str(row.get("default-name")))) and noted(row).keys() >= set(FIELDS):
+            cages.setdefault(port.cage, []).append(noted(row))
+    found = []
+    for row in ethernet:
+        port = parse_port(str(row.get("default-name")))
+        notes = cages.get(port.cage, []) if port and not noted(row) else []
+        agreed = {name: value for name, value in notes[0].items() if all(note.get(name) == value for note in notes)} if notes else {}
+        found.append({**row, "comment": remember(row, agreed)} if agreed else row)
+    return found
+
+
+def _changes(lanes: list[Row], cage: Cage, comments: dict[Any, Any]) -> list[tuple[Row, dict[str, Value]]]:
+    """Enable lanes that are disabled, give leaders what they lack; where there is anything to do, note what all lanes were.
+
+    :param comments: default name -> the comment that is there, without a note that was lost.
+    """
     leaders = legs_of(cage.name, cage.mode) if cage.mode else {}
     found = []
     for row in lanes:
         values: dict[str, Value] = {"disabled": False} if flag(row.get("disabled")) else {}
         values |= _wrong(row, cage) if row["default-name"] in leaders else {}
         found.append((row, values))
-    if not any(values for _row, values in found):
-        return []
+    is_due = any(values for _row, values in found)
     for row, values in found:
-        note = remember(row, {name: row.get(name) for name in FIELDS})
-        values |= {"comment": note} if note != row.get("comment") else {}
+        note = remember(row, {name: row.get(name) for name in FIELDS}) if is_due else row.get("comment")
+        values |= {"comment": note} if note != comments[row["default-name"]] else {}
     return sorted(found, key=lambda change: change[0]["default-name"] in leaders)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from . import _vlan
+from ._breakout import with_notes
 from ._cages import lanes_of, parse_port
 from ._command import Command, Group, Value
 from ._notes import back, forget, former, noted, remember, set_rows
@@ -101,7 +102,7 @@ def _size(menus: Menus, want: Want) -> list[tuple[str, list[Command]]]:
     """Raise every lane that is smaller, or bring back what it was, in one command: every change of a size flaps all links of the chip.
     The notes are a group of their own where ports have different ones. One that somebody edited to no number brings nothing back."""
     wanted = lanes(want)
-    rows = [row for row in menus[ETHERNET] if row.get("default-name") in wanted or not (wanted or want.present)]
+    rows = [row for row in with_notes(menus[ETHERNET]) if row.get("default-name") in wanted or not (wanted or want.present)]
     changes: list[tuple[Row, int | None, str]]
     if want.present:
         smaller = [row for row in rows if (size := number(row.get(L2MTU))) is not None and size < want.l2mtu]

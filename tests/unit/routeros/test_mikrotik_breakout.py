@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros import _breakout
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._breakout import ETHERNET
 from ansible_collections.gb10.cluster.plugins.module_utils._routeros._cages import MODES
-from ansible_collections.gb10.cluster.plugins.modules import mikrotik_breakout
+from ansible_collections.gb10.cluster.plugins.modules import mikrotik_breakout, mikrotik_bridge
 from simulated import Bench, check_schema
 from switch.exporting import export
 from switch.hardware import links
@@ -196,6 +196,33 @@ def test_nothing_is_said_of_links_that_nobody_waited_for(run):
 def test_a_cage_that_restarts_is_waited_for(run):
     bench = a_bench(restart_seconds=0.3)
     assert run(mikrotik_breakout, bench, cages=TWO, link_wait=60)["legs"]["qsfp56-dd-1-5"]["as_planned"]
+
+
+LABELS = ['set qsfp56-dd-1-1 comment="spark-1"', 'set qsfp56-dd-1-5 comment=""', 'set [find default-name=qsfp56-dd-1-6] name=six comment="odd (x)"']
+
+
+@pytest.mark.parametrize("again", [True, False], ids=["after another run", "at once"])
+def test_a_note_that_its_owner_wrote_over_is_known_from_the_other_lanes(run, again):
+    labelled, bench = a_bench(), a_bench()
+    for label in LABELS:
+        labelled.run(f"/interface/ethernet {label}")
+    run(mikrotik_breakout, bench, cages=TWO)
+    run(mikrotik_bridge, bench, cages=TWO, legs={"qsfp56-dd-1-1": {}, "qsfp56-dd-1-5": {}})
+    for label in LABELS:
+        bench.run(f"/interface/ethernet {label}")
+    if again:
+        result = run(mikrotik_breakout, bench, cages=TWO, **NO_WAIT)
+        before = "(gb10.cluster: was auto-negotiation=yes disabled=no fec-mode=auto l2mtu=1584 speed=unset)"
+        assert result["commands"] == [
+            f'/interface/ethernet set six comment="odd (x) {before}"',
+            f'/interface/ethernet set qsfp56-dd-1-1 comment="spark-1 {before}"',
+            f'/interface/ethernet set qsfp56-dd-1-5 comment="{before}"']
+        assert not run(mikrotik_breakout, bench, cages=TWO, **NO_WAIT)["changed"]
+        assert not run(mikrotik_bridge, bench, cages=TWO, legs={"qsfp56-dd-1-1": {}, "qsfp56-dd-1-5": {}})["changed"]
+    for module in (mikrotik_bridge, mikrotik_breakout):
+        run(module, bench, state="absent")
+        assert not run(module, bench, state="absent")["changed"]
+    assert without_speeds(export(bench.machine)) == without_speeds(export(labelled.machine))
 
 
 def without_speeds(text: str) -> list[str]:
