@@ -144,11 +144,13 @@ def _previous(notes: Notes, run: dict[str, Any]) -> Any:
         stored = json.loads(run["stored"])
     except (ValueError, RecursionError):
         stored = None
-    if not isinstance(stored, dict) or not isinstance(stored.get("nodes"), dict):
+    nodes = stored.get("nodes") if isinstance(stored, dict) else None
+    if not isinstance(nodes, dict) or not nodes or not all(isinstance(node, dict) and isinstance(node.get("ports"), dict) for node in nodes.values()):
         fix = "Restore the file; or remove it, which gives up the protection of the addresses in use."
         notes.refuse(str(run.get("stored_path")), "the stored plan", "something else", fix)
         return {}
-    return stored
+    kept: dict[str, Any] = stored
+    return kept
 
 
 def _refuse_run(notes: Notes, request: dict[str, Any], run: dict[str, Any]) -> None:

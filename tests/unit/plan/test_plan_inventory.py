@@ -197,6 +197,12 @@ REFUSED = [
         "Begin it with a slash, or with {{ inventory_dir }}: it would lie beside the playbook, in the installed collection."]),
     ("a stored plan that is none", PAIR, {"stored": "{}"}, [
         NO_PLAN]),
+    ("a stored plan without a node", PAIR, {"stored": '{"nodes": {}}'}, [
+        NO_PLAN]),
+    ("a stored plan without ports", PAIR, {"stored": '{"nodes": {"spark-1": null, "spark-2": {"ports": {}}}}'}, [
+        NO_PLAN]),
+    ("a stored plan that is empty", PAIR, {"stored": " "}, [
+        NO_PLAN]),
     ("a stored plan that is no JSON", PAIR, {"stored": "<<<<"}, [
         NO_PLAN]),
     ("a stored plan without an end", PAIR, {"stored": "[" * 100_000}, [

@@ -246,6 +246,15 @@ def test_the_stored_plan_is_found_below_a_tilde(folder: Folder) -> None:
     assert refused.code == 2 and "spark-2 p0 rail 0 - expected 10.77.0.2/24 as in the stored plan" in refused.output
 
 
+def test_an_empty_file_in_place_of_the_stored_plan_is_refused_and_left(folder: Folder) -> None:
+    folder.holds(TURNED)
+    folder.stored.mkdir()
+    (folder.stored / "plan.json").write_text("")
+    refused = folder.run(OF_PAIRS)
+    assert refused.code == 2 and f"{folder.stored}/plan.json - expected the stored plan, found something else. Restore the file; or" in refused.output
+    assert [(path.name, path.read_text()) for path in folder.stored.iterdir()] == [("plan.json", "")]
+
+
 def test_where_no_plan_is_stored_nothing_is_said_of_addresses_that_move(folder: Folder) -> None:
     folder.holds(PAIR)
     first = folder.run(OF_PAIRS, "-e", "fabric_renumber=true")
