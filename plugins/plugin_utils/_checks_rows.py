@@ -23,6 +23,9 @@ CLUSTER = "cluster"
 SCOPES = {CLUSTER: None, "node": None, "port": "ports", "rail": "rails", "route": "routes", "path": "paths"}
 """What a row can apply to, and the list of a node that holds these things."""
 SEVERITIES = ("warn", "fail")
+STAGES = ("preflight", "validate")
+"""When rows are held against a fabric: before anything is changed, and afterwards."""
+TEXTS = ("id", "title", "applies_to", "fix")
 REQUIRED = {"id", "title", "query", "expect", "severity", "applies_to", "fix"}
 OPTIONAL = {"when"}
 
@@ -132,12 +135,19 @@ def _problems(check: dict[str, Any]) -> Iterable[str]:
     if not REQUIRED <= set(check) <= REQUIRED | OPTIONAL:
         yield message(name, f"the keys {text(sorted(REQUIRED))}, and perhaps {text(sorted(OPTIONAL))}", text(sorted(check)), fix)
         return
+    wrong = [key for key in TEXTS if not isinstance(check[key], str) or not check[key].strip()]
+    yield from (message(f"{name}: {key}", "a text", repr(check[key]), fix) for key in wrong)
+    if wrong:
+        return
     if check["applies_to"] not in SCOPES:
         yield message(f"{name}: applies_to", f"one of {text(list(SCOPES))}", check["applies_to"], fix)
     severity = check["severity"]
     for word in severity.values() if isinstance(severity, dict) else [severity]:
         if word not in SEVERITIES:
             yield message(f"{name}: severity", f"one of {text(list(SEVERITIES))}", word, fix)
+    for stage in severity if isinstance(severity, dict) else ():
+        if stage not in STAGES:
+            yield message(f"{name}: severity", f"stages of {text(list(STAGES))}", stage, fix)
     expect = check["expect"]
     if not isinstance(expect, dict) or len(expect) != 1 or not set(expect) <= set(OPERATORS):
         yield message(f"{name}: expect", f"exactly one of {text(list(OPERATORS))} and its operand", expect, fix)
