@@ -156,8 +156,10 @@ def login_error(error: Exception, access: Access, name: str) -> SwitchError:
             f"{name}: private key {access.private_key_file}", "a key without a passphrase", unusable,
             "Correct private_key_file. A key with a passphrase belongs into the SSH agent, which is asked where neither key nor password is given."))
     if type(error).__name__ == "NetmikoAuthenticationException":
+        bare = not (access.password or access.private_key_file)
         return SwitchError(message(
-            f"{name}: login as {access.username}", "accepted", "refused",
+            f"{name}: login as {access.username}", "accepted", "refused, without password and key" if bare else "refused",
+            "Set ansible_password (in a vault) or ansible_ssh_private_key_file, or load the key into the SSH agent." if bare else
             "Check username, password and key; a user that has an SSH key may not log in with a password any more."))
     if "not found in known_hosts" in text:
         return SwitchError(message(

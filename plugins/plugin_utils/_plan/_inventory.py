@@ -62,11 +62,12 @@ def refuse_groups(groups: Mapping[str, Any], hosts: Sequence[str] | None = None,
         notes.refuse("hosts of this run", f"one of {' or '.join(needed)}", found, "Correct --limit.")
     if not names.get("gb10_nodes"):
         likely = difflib.get_close_matches("gb10_nodes", [name for name, hosts in names.items() if hosts and name not in GROUPS], n=1)
-        fix = f"Did you mean the group {likely[0]}?" if likely else "Put the machines into the group gb10_nodes, or check the -i option."
+        fix = f"Rename the group {likely[0]} to gb10_nodes." if likely else "Put the machines into the group gb10_nodes, or check the -i option."
         notes.refuse("group gb10_nodes", "at least one host", "none", fix)
     if not names.get("gb10_switches"):
         for likely_name in difflib.get_close_matches("gb10_switches", [name for name, hosts in names.items() if hosts and name not in GROUPS], n=1):
-            notes.refuse("group gb10_switches", "the switches, if there are any", f"none, but {likely_name}", f"Rename the group {likely_name}.")
+            fix = f"Rename the group {likely_name} to gb10_switches."
+            notes.refuse("group gb10_switches", "the switches, if there are any", f"none, but {likely_name}", fix)
     return notes.refusals
 
 

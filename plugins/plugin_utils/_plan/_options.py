@@ -23,6 +23,9 @@ from ._notes import Notes, closest, listed, shown
 LIKENESS = 0.85
 """From which ratio on difflib's verdict counts as a misspelling: one letter more, less or changed in a name of ours."""
 
+CONNECTION, CONNECTION_LIKENESS = ("ansible_host", "ansible_user", "ansible_port", "ansible_password"), 0.9
+"""Names of Ansible that a cluster stands and falls with; facts and other names of Ansible are less like them than this."""
+
 WORDS = {
     "bool": "true or false",
     "dict": "a mapping",
@@ -42,7 +45,7 @@ def _options(specs: Iterable[Any]) -> dict[str, dict[str, Any]]:
 
 
 def refuse_misspelt(notes: Notes, hosts: Mapping[str, Any], specs: Iterable[Any], others: Collection[str]) -> None:
-    """Refuse variables whose name is close to one of ours, but is none.
+    """Refuse variables whose name is close to one of ours, or to one of :data:`CONNECTION`, but is none.
 
     :param hosts: host -> variables.
     :param specs: ``argument_specs`` of all roles of the collection; every option of every entry point is a name of ours.
@@ -52,13 +55,13 @@ def refuse_misspelt(notes: Notes, hosts: Mapping[str, Any], specs: Iterable[Any]
     users: dict[str, list[str]] = {}
     for host, variables in hosts.items():
         for name in variables:
-            if name not in ours and not name.startswith(("_", "ansible_")):
+            if name not in ours and name not in CONNECTION and not name.startswith("_"):
                 users.setdefault(str(name), []).append(host)
     for name in sorted(users):
-        if difflib.get_close_matches(name, ours, n=1, cutoff=LIKENESS):
-            notes.refuse(
-                f"variable {name}", "a name of this collection", f"one that is close to it on {listed(users[name], most=3)}", closest(name, ours, "")
-            )
+        whose, known, cutoff = ("Ansible", CONNECTION, CONNECTION_LIKENESS) if name.startswith("ansible_") else ("this collection", ours, LIKENESS)
+        if difflib.get_close_matches(name, known, n=1, cutoff=cutoff):
+            found = f"one that is close to it on {listed(users[name], most=3)}"
+            notes.refuse(f"variable {name}", f"a name of {whose}", found, closest(name, known, ""))
 
 
 def refuse_values(notes: Notes, hosts: Mapping[str, Any], specs: Iterable[Any], judged: Collection[str]) -> None:

@@ -154,6 +154,12 @@ REFUSED = [
         "vars: {", "vars: {nccl_timeout: '60', nccl_version: 2.3, nccl_source: '{{ nosuch }}', nccl_odd: {a: 1}, fabric_output_dir: , "), {}, []),
     ("a misspelt variable", PAIR.replace("vars: {", "vars: {fabric_mtuu: 1, "), {}, [
         "variable fabric_mtuu - expected a name of this collection, found one that is close to it on spark-1 and spark-2. Did you mean fabric_mtu?"]),
+    ("misspelt names of Ansible", PAIR.replace("vars: {", "vars: {ansible_usr: x, ansible_pasword: y, ").replace("2: {ansible_host", "2: {ansible_hots"), {}, [
+        "variable ansible_hots - expected a name of Ansible, found one that is close to it on spark-2. Did you mean ansible_host?",
+        "variable ansible_pasword - expected a name of Ansible, found one that is close to it on spark-1 and spark-2. Did you mean ansible_password?",
+        "variable ansible_usr - expected a name of Ansible, found one that is close to it on spark-1 and spark-2. Did you mean ansible_user?"]),
+    ("other names of Ansible", PAIR.replace("vars: {", "vars: {ansible_hostname: a, ansible_ssh_user: c, ansible_ssh_port: 22, ansible_ssh_pass: d, "
+        "ansible_become_password: e, ansible_become_pass: f, ansible_user_id: g, ansible_become_user: h, ansible_ssh_password: i, "), {}, []),
     ("a misspelt variable of another role on one host", PAIR.replace("{ansible_host: spark-2.lan}", "{nccl_verson: 1}"), {}, [
         "variable nccl_verson - expected a name of this collection, found one that is close to it on spark-2. Did you mean nccl_version?"]),
     ("two values", PAIR.replace("{ansible_host: spark-2.lan}", "{fabric_mtu: 1500}").replace("vars: {", "vars: {fabric_mtu: 9000, "), {}, [
@@ -250,11 +256,11 @@ def test_what_is_right_is_not_refused(tmp_path: Path, title: str, text: str, run
 GROUPS = [
     ("no group at all", {"all": ["a"], "ungrouped": ["a"]}, [
         "group gb10_nodes - expected at least one host, found none. Put the machines into the group gb10_nodes, or check the -i option."]),
-    ("a misspelt group", {"gb10_node": ["a"]}, ["group gb10_nodes - expected at least one host, found none. Did you mean the group gb10_node?"]),
+    ("a misspelt group", {"gb10_node": ["a"]}, ["group gb10_nodes - expected at least one host, found none. Rename the group gb10_node to gb10_nodes."]),
     ("an empty group", {"gb10_nodes": [], "gb10-nodes": ["a"]}, [
-        "group gb10_nodes - expected at least one host, found none. Did you mean the group gb10-nodes?"]),
+        "group gb10_nodes - expected at least one host, found none. Rename the group gb10-nodes to gb10_nodes."]),
     ("misspelt switches", {"gb10_nodes": ["a"], "gb10_switch": ["b"]}, [
-        "group gb10_switches - expected the switches, if there are any, found none, but gb10_switch. Rename the group gb10_switch."]),
+        "group gb10_switches - expected the switches, if there are any, found none, but gb10_switch. Rename the group gb10_switch to gb10_switches."]),
     ("only nodes", {"gb10_nodes": ["a"]}, []),
     ("nodes and switches", {"gb10_nodes": ["a"], "gb10_switches": ["b"], "gb10_switch": ["b"]}, []),
 ]  # fmt: skip

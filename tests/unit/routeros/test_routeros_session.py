@@ -151,6 +151,13 @@ def test_a_failed_login_says_why(kind, text, said):
     assert str(error) == said
 
 
+def test_a_refused_login_without_password_and_key_names_the_variables_to_set():
+    error = type("NetmikoAuthenticationException", (Exception,), {})("Authentication to device failed.")
+    assert str(login_error(error, ACCESS._replace(password=None, private_key_file=None), "crs812")) == (
+        "crs812: login as admin - expected accepted, found refused, without password and key. "
+        "Set ansible_password (in a vault) or ansible_ssh_private_key_file, or load the key into the SSH agent.")
+
+
 def test_a_missing_netmiko_names_the_python_that_lacks_it(monkeypatch):
     monkeypatch.setattr(_login, "HAS_NETMIKO", False)
     with pytest.raises(SwitchError) as error:
