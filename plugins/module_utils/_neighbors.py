@@ -169,8 +169,8 @@ def collect(run_id: str, machine: Machine, root: str = ROOT) -> tuple[dict[str, 
             told = json.load(file)
         _touch(f"{folder}/collecting")
     except OSError:
-        fix = "Run phase start with the same run_id on all nodes first, and no other run at the same time."
-        return {}, message(f"run {run_id}", "a worker on this node", "none", fix)
+        fix = "Wait until any other run against this node has ended, then run again; by hand, run phase start with this run_id first."
+        return {}, message(f"run {run_id}", "a worker on this node", "none, or that another run took its place", fix)
     known = _neighbors_lldp.read(machine)
     patience = told["carrier_wait"] + told["listen"] + GRACE
     result = _wait(machine, run_id, folder, patience)

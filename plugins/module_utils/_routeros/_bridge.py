@@ -180,9 +180,9 @@ def _take_back(menus: Menus) -> list[Command]:
 
 def is_stale(menus: Menus, leg: Leg) -> bool:
     """Whether a running leg is the only kind of member that the chip does not forward: after a retrain it can keep a stale group,
-    which switching ``hw`` off and on cures (field reports on 7.23)."""
+    which switching ``hw`` off and on cures (field reports on 7.23). A port with a horizon is forwarded by the CPU for good."""
     member = leg.member or {}
-    if not flag(member.get("hw")) or any(flag(member.get(key)) for key in ("hw-offload", "inactive", "disabled")):
+    if not flag(member.get("hw")) or member.get("horizon", "none") != "none" or any(flag(member.get(key)) for key in ("hw-offload", "inactive", "disabled")):
         return False
     return any(row.get("bridge") == member.get("bridge") and flag(row.get("hw-offload")) for row in menus[PORT])
 

@@ -200,8 +200,9 @@ def _read_back(session: Session, task: Task, batch: list[Group], care: Care) -> 
         if not missing and not wrong:
             return state
         if time.monotonic() > deadline:
-            raise SwitchError(" ".join(wrong) if not missing else message(
-                f"{session.name}: read-back", "everything as asked", f"still missing: {'; '.join(missing)}", "Look at the switch's log."))
+            found = f"still missing: {'; '.join(missing)}"
+            lacking = [message(f"{session.name}: read-back", "everything as asked", found, "Look at the switch's log.")] if missing else []
+            raise SwitchError(" ".join(lacking + wrong))
         time.sleep(care.poll)
 
 

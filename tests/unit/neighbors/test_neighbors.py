@@ -213,8 +213,8 @@ def test_what_was_heard_is_collected_with_lldp_and_everything_is_removed(node: N
 def test_a_node_that_was_not_started_is_told(node: Node) -> None:
     assert _neighbors.collect("run-1", node.machine, node.root) == (
         {},
-        "run run-1 - expected a worker on this node, found none. Run phase start with the same run_id on all nodes first, and no other run at "
-        "the same time.",
+        "run run-1 - expected a worker on this node, found none, or that another run took its place. "
+        "Wait until any other run against this node has ended, then run again; by hand, run phase start with this run_id first.",
     )
 
 

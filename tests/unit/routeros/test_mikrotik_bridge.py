@@ -387,6 +387,16 @@ def test_a_leg_that_the_cpu_forwards_undoes_the_change_and_is_warned_of_without_
     assert said in run(mikrotik_bridge, bench, **FABRIC)["warnings"]
 
 
+def test_a_leg_with_a_horizon_is_no_stale_one_and_its_warning_is_all_that_a_run_makes_of_it(run):
+    bench = a_bench()
+    run(mikrotik_bridge, bench, **FABRIC)
+    bench.run(f"{PORTS} set [find interface=qsfp56-dd-1-1] horizon=1")
+    result = run(mikrotik_bridge, bench, **FABRIC)
+    assert (result["changed"], [text for text in result["warnings"] if "management" not in text]) == (False, [
+        "sw: leg qsfp56-dd-1-1 - expected forwarded by the chip (flag H in /interface/bridge/port), found forwarded by the CPU. "
+        "Look for a second bridge, a horizon, or use-ip-firewall."])
+
+
 @pytest.mark.parametrize(
     ("lines", "options", "said"),
     [
