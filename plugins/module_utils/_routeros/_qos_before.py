@@ -15,7 +15,7 @@ from ._rows import Row, flag, number, rate
 
 NEW_PORT: dict[str, Value] = {TRUST: "ignore", PFC: PFC_OFF, SHAPER: None}
 NOTED_OF_SWITCH = (DCBX, *(f"queue{number}-{key}" for number, (_ours, new) in QUEUES.items() for key in new))
-"""What is not of one port is noted on one leg."""
+"""What is not of one port is noted on every leg: one label over a note does not lose it."""
 
 NOTED = (*NEW_PORT, *NOTED_OF_SWITCH)
 
@@ -50,13 +50,13 @@ def before_of_switch(have: Have) -> dict[str, Value]:
 
 
 def notes(have: Have, want: Want) -> list[tuple[Row, dict[str, Value]]]:
-    """Ports whose comments change: what they were, and on the first leg what the switch was; nothing of it once that is what it is again."""
+    """Ports whose comments change: what they were, and on the legs what the switch was; nothing of it once that is what it is again."""
     ports = {str(row["name"]): row for row in have.ports}
     of_switch = before_of_switch(have)
     if want.level == "lossless" and flag(have.discovery.get(DCBX)) is False:
         of_switch[DCBX] = False
     stay = [name for name in [*want.legs, *want.lanes] if name in ports and name in have.ethernet]
-    holder = next((name for name in stay if noted(have.ethernet[name]).keys() & set(NOTED_OF_SWITCH)), next(iter(stay), None))
+    holders = [name for name in stay if name in want.legs] or stay[:1]
     changes: list[tuple[Row, dict[str, Value]]] = []
     for name, row in have.ethernet.items():
         note = dict(row)
@@ -64,7 +64,7 @@ def notes(have: Have, want: Want) -> list[tuple[Row, dict[str, Value]]]:
             note["comment"] = forget(note, NOTED)
         elif TRUST not in noted(row) and (name in want.legs or ports[name].get(PFC, PFC_OFF) not in (PFC_OFF, PFC_NAME)):
             note["comment"] = remember(note, _of_port(ports[name]))
-        if name == holder:
+        if name in holders:
             note["comment"] = remember(note, of_switch)
         if want.level != "lossless":
             note["comment"] = forget(note, (DCBX,))

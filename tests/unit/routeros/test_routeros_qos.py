@@ -92,8 +92,7 @@ def test_the_commands_of_lossless_on_a_crs812_are_the_published_recipe():
         f"{QOS}/tx-manager/queue set *4 weight=1 ecn=yes",
         f"{QOS}/port set qsfp56-dd-1-1 trust-l3=keep pfc=gb10-pfc egress-rate-queue3=200G",
         f"{QOS}/port set qsfp56-1-1 trust-l3=keep pfc=gb10-pfc",
-        '/interface/ethernet set qsfp56-1-1 comment="(gb10.cluster: was trust-l3=ignore)"',
-        '/interface/ethernet set qsfp56-dd-1-1 comment="(gb10.cluster: was lldp-dcbx=no trust-l3=ignore)"',
+        '/interface/ethernet set *3,*B comment="(gb10.cluster: was lldp-dcbx=no trust-l3=ignore)"',
         "/ip/neighbor/discovery-settings set lldp-dcbx=yes",
     ]
 
@@ -234,6 +233,22 @@ def test_our_pfc_whose_note_was_lost_is_taken_from_every_port():
     bench.run('/interface/ethernet set [find] comment=""')
     apply(bench, a_want("CRS812", "none"))
     assert export(bench.machine) == before
+
+
+@pytest.mark.parametrize("again", [True, False], ids=["after another run", "at once"])
+@pytest.mark.parametrize("leg", ["qsfp56-dd-1-1", "qsfp56-dd-1-5", "qsfp56-1-1"])
+def test_what_the_switch_was_is_known_although_its_owner_wrote_over_a_note(leg, again):
+    labelled, bench = bench_of("CRS812", "7.23.7"), bench_of("CRS812", "7.23.7")
+    for switch in (labelled, bench):
+        switch.run(f"{QOS}/tx-manager/queue set [find tx-manager=default traffic-class=3] weight=5")
+    apply(bench, a_want("CRS812", "lossless"))
+    for switch in (labelled, bench):
+        switch.run(f'/interface/ethernet set {leg} comment="spark-1"')
+    for _run in range(2 if again else 0):
+        apply(bench, a_want("CRS812", "lossless"))
+    assert not again or apply(bench, a_want("CRS812", "lossless")) == []
+    apply(bench, a_want("CRS812", "none"))
+    assert export(bench.machine) == export(labelled.machine)
 
 
 def test_a_profile_of_others_is_refused_or_adopted_and_then_left_alone():
